@@ -20,20 +20,11 @@ import {
   until,
   untilFocused,
 } from '../support/page.ts'
-import { patchPlant, rowOf } from '../support/page-plants.ts'
+import { dialogOf, fill, nothingWaits, patchPlant, rowOf } from '../support/page-plants.ts'
 import type { Service } from '../support/service.ts'
 
 const button = (page: Page, name: string | RegExp): Locator => page.getByRole('button', { name, exact: true })
 const noticeOf = (page: Page, text: string): Locator => page.locator('.notice').getByText(text)
-const dialogOf = (page: Page): Locator => page.getByRole('dialog')
-
-/** Imports plants with consecutive ids, and a word that no other test uses. */
-async function fill(service: Service, first: number, count: number, word: string, tag?: string): Promise<void> {
-  const rows = Array.from({ length: count }, (_, i) => JSON.stringify({ id: first + i, name: `${word} ${i}`, tag }))
-  const headers = { 'Content-Type': 'application/x-ndjson' }
-  const answer = await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
-  assert.match(answer.body, new RegExp(`"added":${count}`))
-}
 
 /** Imports plants, and filters the table so that it shows them alone. */
 async function shown(
@@ -204,7 +195,7 @@ suite('the page, for many plants at once,', () => {
       await assertAtBothSizes(page)
       await button(page, 'Keep the stored plants').click()
       await dialogOf(page).waitFor({ state: 'detached' })
-      await page.locator('.waiting-line a').waitFor({ state: 'detached' })
+      await nothingWaits(page)
       assert.deepEqual(await stored(service, 'contested'), [
         { id: 6000, name: 'contested 0', tag: 'new' },
         { id: 6001, name: 'contested by others', tag: 'old' },
@@ -330,7 +321,7 @@ suite('the page, for many plants at once,', () => {
       await dialogOf(page).waitFor({ state: 'detached' })
       await noticeOf(page, 'wait on this device until the service answers.').waitFor()
       await answerAgain()
-      await page.locator('.waiting-line a').waitFor({ state: 'detached' })
+      await nothingWaits(page)
       const actions = (await service.send('GET', '/actions')).json as { title?: string; updated: number }[]
       const own = actions.filter(({ title }) => title === 'Set the tag: gone on').map(({ updated }) => updated)
       assert.deepEqual(own, [3000])

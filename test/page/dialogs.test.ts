@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
 import {
   holdAnswers,
   intercept,
@@ -13,9 +12,7 @@ import {
   until,
   untilFocused,
 } from '../support/page.ts'
-import { rowOf } from '../support/page-plants.ts'
-
-const dialogOf = (page: Page): Locator => page.getByRole('dialog')
+import { dialogOf, rowOf } from '../support/page-plants.ts'
 
 /** Creates three plants, selects them by keyboard, and opens a dialog for them. */
 async function asked({ page, service }: Opened, first: number, button: string): Promise<void> {

@@ -10,6 +10,7 @@ import {
   until,
   untilFocused,
 } from '../support/page.ts'
+import { addRows } from '../support/page-plants.ts'
 
 suite('the page, for plants with the same name,', () => {
   const inBrowser = pageTests()
@@ -111,8 +112,10 @@ suite('the page, for plants with the same name,', () => {
   inBrowser('goes on beyond a hundred names, and fifty plants of one', async ({ page, service, address }) => {
     const many = Array.from({ length: 260 }, (_, i) => ({ id: 1000 + i, name: `Many ${i >> 1}`, tag: `bed ${i}` }))
     const same = Array.from({ length: 60 }, (_, i) => ({ id: 2000 + i, name: 'Lavandula', tag: 'tray' }))
-    const body = [...many, ...same].map((row) => JSON.stringify(row)).join('\n')
-    await service.send('POST', '/plants/import', { headers: { 'Content-Type': 'application/x-ndjson' }, body })
+    await addRows(
+      service,
+      [...many, ...same].map((row) => JSON.stringify(row)),
+    )
     await page.goto(`${address}#/duplicates`)
     const tray = page.getByRole('group', { name: 'Lavandula', exact: true })
     await tray.getByRole('radio').first().check()

@@ -5,6 +5,7 @@ import { LOOKS, speaking } from '../support/looks.ts'
 import { notTestedHere } from '../support/not-tested.ts'
 import { DESKTOP, PHONE } from '../support/page.ts'
 import { plantSome } from '../support/page-languages.ts'
+import { fill } from '../support/page-plants.ts'
 import { SECRET, withService } from '../support/service.ts'
 
 test('in Firefox, no control of the list, a selection, an edit or a conflict covers another one, and a second Enter drops nothing', async (t) => {
@@ -56,9 +57,7 @@ test('in Firefox, no control of the list, a selection, an edit or a conflict cov
 test('in Firefox, an action is listed and undone as a whole while the clock of the device is a day behind', async (t) => {
   if (!hasFirefox) return notTestedHere(t, 'the page at / in Firefox')
   const service = await withService(t)
-  const plants = Array.from({ length: 2000 }, (_, i) => JSON.stringify({ id: i + 1, name: `Salix ${i}` }))
-  const headers = { 'Content-Type': 'application/x-ndjson' }
-  await service.send('POST', '/plants/import', { headers, body: plants.join('\n') })
+  await fill(service, 1, 2000, 'Salix')
   const firefox = await Firefox.start(t)
   await firefox.setBack(86_400_000)
   await firefox.open(`http://127.0.0.1:${service.port}/#token=${SECRET}`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
 import { inEachLook } from '../support/each-look.ts'
 import { untilKept } from '../support/kept.ts'
@@ -14,13 +14,10 @@ import {
   pressOn,
   signOver,
 } from '../support/page.ts'
-import { patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
+import { dialogOf, fill, line, nothingWaits, patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
 
-const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
-const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
-const dialogOf = (page: Page): Locator => page.getByRole('dialog')
 const plantsIn = (count: number): string => say('plants.count', { count })
 
 interface Listed {
@@ -33,13 +30,6 @@ interface Listed {
 /** The actions of a title. */
 const actionsOf = async (service: Service, title: string): Promise<readonly Listed[]> =>
   ((await service.send('GET', '/actions')).json as readonly Listed[]).filter((action) => action.title === title)
-
-/** Imports plants with consecutive ids. */
-async function fill(service: Service, first: number, count: number, name: string, tag: string): Promise<void> {
-  const rows = Array.from({ length: count }, (_, i) => JSON.stringify({ id: first + i, name: `${name} ${i}`, tag }))
-  const headers = { 'Content-Type': 'application/x-ndjson' }
-  await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
-}
 
 /** The bodies of the requests that change plants from now on, each with its method and path. */
 function changesOf(page: Page): readonly string[] {

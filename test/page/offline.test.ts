@@ -18,14 +18,13 @@ import {
   untilFocused,
 } from '../support/page.ts'
 import { choose } from '../support/page-files.ts'
+import { line, nothingWaits } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 
 const SEEN = 'This is what this device has seen before'
 const LOST = 'The service does not answer.'
 
 const label = (page: Page): Locator => page.getByLabel('Id of a label')
-const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
-const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
 const found = (page: Page, kind: string, count: number): Promise<void> =>
   page.getByRole('radio', { name: `${kind} ${count}`, exact: true }).waitFor()
 const nameOf = async (service: Service, id: number): Promise<unknown> =>

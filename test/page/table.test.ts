@@ -15,6 +15,7 @@ import {
   until,
   untilFocused,
 } from '../support/page.ts'
+import { addRows } from '../support/page-plants.ts'
 import { until as untilHolds } from '../support/until.ts'
 
 const ENDS = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n + 1n]
@@ -40,9 +41,7 @@ async function fill({ service }: Opened): Promise<void> {
   for (const id of ENDS) rows.push(`{"id":${id},"name":"End ${id}"}`)
   rows.push(JSON.stringify({ id: 9001, name: LONG, tag: 'Ähre' }), JSON.stringify({ id: 9002, name: ARABIC }))
   rows.push(JSON.stringify({ id: 9003, name: HOSTILE }), JSON.stringify({ id: 9004, name: 'Tagged', tag: LONG_TAG }))
-  const headers = { 'Content-Type': 'application/x-ndjson' }
-  const answer = await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
-  assert.match(answer.body, new RegExp(`"added":${rows.length}`))
+  await addRows(service, rows)
 }
 
 suite('the table of the page', () => {
@@ -148,8 +147,7 @@ suite('the table of the page', () => {
     await page.setViewportSize({ width: 1280, height: 500 })
     await fill(opened)
     const rows = Array.from({ length: 150 }, (_, i) => JSON.stringify({ id: 77_000 + i, name: 'Zea 77149' }))
-    const headers = { 'Content-Type': 'application/x-ndjson' }
-    await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
+    await addRows(service, rows)
     await page.getByLabel('Search plants').fill('77149')
     await until(page, `document.querySelector('[role=row][data-id]')?.dataset.id === '77149'`)
     while ((await page.getByText('That is all.').count()) === 0) {

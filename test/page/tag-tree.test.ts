@@ -14,6 +14,7 @@ import {
   until,
 } from '../support/page.ts'
 import { empty, saved } from '../support/page-files.ts'
+import { addRows } from '../support/page-plants.ts'
 
 const PLANTS = [
   { id: 1, name: 'Hemlock', tag: 'conifer' },
@@ -192,8 +193,7 @@ suite('the tags of the page, as a tree,', () => {
     await empty(service)
     const tags = [...Array.from({ length: 1001 }, (_, i) => `bed/${i}`), 'zone/a1', 'zone/a2', 'zone/b']
     const rows = tags.map((tag, i) => JSON.stringify({ id: i + 1, name: 'Rose', tag }))
-    const headers = { 'Content-Type': 'application/x-ndjson' }
-    await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
+    await addRows(service, rows)
     await page.reload()
     await summary(page, /^Tags/).click()
     const bed = page.locator('.panel summary', { hasText: '1,001 plants' })

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import { NO_NETWORK, pageTests, pressOn } from '../support/page.ts'
-import { rename, rowOf, storedPlant } from '../support/page-plants.ts'
+import { line, nothingWaits, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 
-const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
-const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
 const stored = (service: Service, ...ids: readonly number[]) => Promise.all(ids.map((id) => storedPlant(service, id)))
 
 /** Adds a plant under an id that the person types. */

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import type { Page, Route } from 'playwright-core'
+import type { Route } from 'playwright-core'
 import { assertAccessible, intercept, NO_NETWORK, pageTests, withoutWaits } from '../support/page.ts'
-import { rename, rowOf } from '../support/page-plants.ts'
-
-const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
+import { line, nothingWaits, rename, rowOf } from '../support/page-plants.ts'
 
 /** The answer of a network that wants a sign-in of its own. */
 const PORTAL = { status: 403, contentType: 'text/html', body: 'Sign in to this network' }
@@ -38,7 +36,7 @@ suite('a change that waits', () => {
     await line(page, '1 change waits on this device.')
     await end()
     await rename(page, 1, 'Corylus colurna')
-    await page.locator('.waiting-line a').waitFor({ state: 'detached' })
+    await nothingWaits(page)
     assert.equal((await service.send('GET', '/plants/1')).body, '{"id":1,"name":"Corylus colurna"}')
   })
 
@@ -54,7 +52,7 @@ suite('a change that waits', () => {
     assert.equal(await page.getByText(/needs? your decision/).count(), 0)
     await end()
     await rename(page, 3, 'Ribes aureum')
-    await page.locator('.waiting-line a').waitFor({ state: 'detached' })
+    await nothingWaits(page)
     assert.equal((await service.send('GET', '/plants/2')).body, '{"id":2,"name":"Ribes rubrum"}')
   })
 

@@ -2,12 +2,9 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import { intercept, NO_NETWORK, pageTests, pressOn } from '../support/page.ts'
-import { rename, rowOf, storedPlant } from '../support/page-plants.ts'
+import { line, nothingWaits, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-
-const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
-const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
 
 suite('a change that waits', () => {
   const inBrowser = pageTests()

@@ -4,13 +4,10 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
 import { inEachLook } from '../support/each-look.ts'
 import { assertAccessible, NO_NETWORK, pageTests } from '../support/page.ts'
-import { rename, rowOf, storedPlant } from '../support/page-plants.ts'
+import { fill, line, nothingWaits, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, withService } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
-
-const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
-const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
 
 /** Works on the changes that the browser keeps. @param work of `store`, where `ended` awaits a request */
 const onKept = <T>(page: Page, work: string): Promise<T> =>
@@ -218,9 +215,7 @@ suite('what waits on a device', () => {
     'goes out in its order, each change by one request, and reads no other one',
     async ({ page, context, service }) => {
       const [first, count] = [1000, 100]
-      const rows = Array.from({ length: count }, (_, i) => `{"id":${first + i},"name":"Ficus ${i}"}`)
-      const headers = { 'Content-Type': 'application/x-ndjson' }
-      await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
+      await fill(service, first, count, 'Ficus')
       await page.getByLabel('Search plants').fill('Ficus 0')
       await rowOf(page, first).waitFor()
       await context.setOffline(true)

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
 import type { Service } from './service.ts'
@@ -6,6 +7,29 @@ type Id = number | string
 
 /** The row of a plant in a table of the page. */
 export const rowOf = (page: Page, id: Id): Locator => page.locator(`[role=row][data-id="${id}"]`)
+
+/** Waits until the page says this. */
+export const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
+
+export const dialogOf = (page: Page): Locator => page.getByRole('dialog')
+
+/** Waits until no change waits for the service. */
+export const nothingWaits = (page: Page): Promise<void> =>
+  page.locator('.waiting-line a').waitFor({ state: 'detached' })
+
+/** Adds plants, each a line of NDJSON. */
+export async function addRows(service: Service, rows: readonly string[]): Promise<void> {
+  const headers = { 'Content-Type': 'application/x-ndjson' }
+  const answer = await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
+  assert.match(answer.body, new RegExp(`"added":${rows.length}`))
+}
+
+/** Adds plants with consecutive ids and this word in their names. */
+export const fill = (service: Service, first: number, count: number, word: string, tag?: string): Promise<void> =>
+  addRows(
+    service,
+    Array.from({ length: count }, (_, i) => JSON.stringify({ id: first + i, name: `${word} ${i}`, tag })),
+  )
 
 /** Gives a plant another name in the table, by keyboard. */
 export async function rename(page: Page, id: Id, name: string): Promise<void> {

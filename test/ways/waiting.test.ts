@@ -12,11 +12,8 @@ import {
   tabTo,
   untilFocused,
 } from '../support/page.ts'
-import { patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
+import { line, nothingWaits, patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
-
-const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
-const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
 
 /** The changes of a plant that the store has taken. */
 const changesOf = async (service: Service, id: number): Promise<number> =>
