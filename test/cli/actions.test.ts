@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
+import { command } from '../support/commands.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
-import { run, startServer, TOKEN } from '../support/process.ts'
+import { startServer, TOKEN } from '../support/process.ts'
 
 const env = { PLANTSTORE_TOKEN: TOKEN }
 
@@ -13,7 +14,7 @@ async function imported(t: TestContext, way: 'a service' | 'a store') {
   writeFileSync(file, 'id,name\n1,Aloe\n2,Fern\n3,Moss\n')
   const { address, storePath } = await startServer(t, folder)
   const to = way === 'a service' ? ['--url', address] : ['--store', `sqlite:${storePath}`]
-  const call = (...args: string[]) => run(t, [...args, ...to], { env })
+  const call = (...args: string[]) => command([...args, ...to], { env })
   const { stderr } = await call('import', file)
   const id = /^To take it back: plantstore undo (\S+)$/m.exec(stderr)?.[1] ?? assert.fail(stderr)
   return { call, id, storePath, address }

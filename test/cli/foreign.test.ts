@@ -57,14 +57,17 @@ suite('a command through a service', () => {
 
 test('plantstore mcp passes no answer of another program on, and answers each request by an error', async (t) => {
   const portal = await Portal.start(t)
-  for (const [name, foreign] of Object.entries(FOREIGN)) {
+  const program = new Program(t, ['mcp', '--url', portal.address], { env, hasInput: true })
+  for (const [i, [name, foreign]] of Object.entries(FOREIGN).entries()) {
     portal.answer = foreign
-    const program = new Program(t, ['mcp', '--url', portal.address], { env, hasInput: true })
-    program.child.stdin?.end(`${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'ping' })}\n`)
-    const { code, stdout } = await program.outcome
-    const { id, error } = JSON.parse(stdout) as { id: number; error: { code: number; message: string } }
+    program.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: i, method: 'ping' })}\n`)
+    const answers = await program.says((stdout) => (stdout.split('\n').length > i + 1 ? stdout : undefined))
+    const answer = answers.split('\n')[i] ?? ''
+    const { id, error } = JSON.parse(answer) as { id: number; error: { code: number; message: string } }
     // What sends the body back answers by the message, which is no answer to it.
-    assert.deepEqual([code, id, error.code], [0, 7, -32000], name)
+    assert.deepEqual([id, error.code], [i, -32000], name)
     assert.match(error.message, /it is not a Plantstore service; is the address right\?$/, name)
   }
+  program.child.stdin?.end()
+  assert.equal((await program.outcome).code, 0)
 })

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
-import { cleanUp } from '../support/clean-up.ts'
 import { command } from '../support/commands.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
@@ -130,40 +127,14 @@ suite('plantstore import and export say what is wrong if', () => {
     assert.ok(!existsSync(join(folder, 'out.csv')))
   })
 
-  for (const args of [IMPORT, EXPORT]) {
-    const line = args.join(' ')
-
-    test(`${line}: no token is given`, async () => {
-      const { code, stderr } = await command([...args, '--url', 'http://127.0.0.1:1'])
-      assert.equal(stderr, 'plantstore: --url: set PLANTSTORE_TOKEN to an access token of the service\n')
-      assert.equal(code, 2)
-    })
-
-    test(`${line}: no server answers, or another program does`, async (t) => {
-      const folder = tempFolder(t)
-      writePlantFile(join(folder, 'plants.csv'), MANY)
-      const other = createServer((request, response) => {
-        request.resume()
-        const isMoved = request.url?.startsWith('/moved')
-        response.writeHead(isMoved ? 302 : request.url?.startsWith('/welcome') ? 200 : 404, {
-          Location: '/',
-          'Content-Type': 'text/html',
-        })
-        response.end('<h1>\u001b[31mNot here</h1>')
-      })
-      await once(other.listen(0, '127.0.0.1'), 'listening')
-      cleanUp(t, () => void other.close())
-      const { port } = other.address() as AddressInfo
+  test('no token is given, or nothing answers', async (t) => {
+    const folder = tempFolder(t)
+    writePlantFile(join(folder, 'plants.csv'), PLANTS)
+    for (const args of [IMPORT, EXPORT]) {
+      const bare = await command([...args, '--url', 'http://127.0.0.1:1'], { cwd: folder })
+      assert.equal(bare.stderr, 'plantstore: --url: set PLANTSTORE_TOKEN to an access token of the service\n')
+      assert.equal(bare.code, 2)
       for (const [address, says] of [
-        [
-          `http://127.0.0.1:${port}`,
-          /^plantstore: http:\S+ answered 404: it is not a Plantstore service; is the address right\?\n$/,
-        ],
-        [`http://127.0.0.1:${port}/moved`, /answered 302: /],
-        [
-          `http://127.0.0.1:${port}/welcome`,
-          /^plantstore: http:\S+ answered 200: it is not a Plantstore service; is the address right\?\n$/,
-        ],
         [
           'http://127.0.0.1:1',
           /^plantstore: http:\/\/127\.0\.0\.1:1\/: nothing answers there; is the service running\?\n$/,
@@ -174,9 +145,9 @@ suite('plantstore import and export say what is wrong if', () => {
         assert.match(stderr, says)
         assert.equal(code, 1)
       }
-      assert.deepEqual(readdirSync(folder), ['plants.csv'])
-    })
-  }
+    }
+    assert.deepEqual(readdirSync(folder), ['plants.csv'])
+  })
 })
 
 suite('over a failing network', () => {

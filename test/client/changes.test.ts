@@ -102,34 +102,6 @@ suite('the client', () => {
     )
   })
 
-  test('connects again after a stream that is silent for 45 s, as one on a dead connection is', async (t) => {
-    const service = await withService(t)
-    const direct = clientOf(service)
-    await direct.createPlant({ id: 1n, name: 'one' })
-    const proxy = await cuttingProxy(t, `http://127.0.0.1:${service.port}`, {
-      received: 1500,
-      connections: 1,
-      holds: true,
-    })
-    const wait = globalThis.setTimeout
-    let silent = () => {}
-    t.mock.method(globalThis, 'setTimeout', (run: () => void, time: number) => {
-      if (time === 45_000) silent = run
-      return wait(run, time)
-    })
-    const entries = clientOf(service, { url: proxy.address }).changes()
-    assert.deepEqual((await entries.next()).value?.plant?.id, 1n)
-    const second = entries.next()
-    await direct.createPlant({ id: 2n, name: 'two'.repeat(333) })
-    await direct.createPlant({ id: 3n, name: 'three'.repeat(200) })
-    await proxy.held
-    silent()
-    assert.equal((await second).value?.plant?.id, 2n)
-    assert.equal((await entries.next()).value?.plant?.id, 3n)
-    await entries.return()
-    assert.ok(proxy.connections > 1)
-  })
-
   test('waits for a service that is away, once it has begun', async (t) => {
     const service = await withService(t)
     await clientOf(service).createPlant({ id: 1n, name: 'one' })

@@ -20,8 +20,8 @@ import {
   LOCAL,
   patchWebhook,
   sendJson,
+  untilPending,
   untilState,
-  webhookOf,
 } from '../support/webhooks.ts'
 
 /** Leaves only the webhooks of one test, because a file of tests has one service. */
@@ -46,7 +46,7 @@ suite('webhooks on the page', () => {
       await sendJson(service, 'PUT', `/plants/${PHONE.width}`, { name: 'Fern' })
       await untilState(service, ended.id, 'failed')
       await until(async () => (await deliveriesOf(service, works.id)).length === 1, 'nothing is delivered')
-      await until(async () => (await webhookOf(service, works.id)).pending === 0, 'an event still waits')
+      await untilPending(service, { [works.id]: 0, [ended.id]: 1 })
       await openView(page, 'Webhooks')
       const itemOf = (id: string) => page.getByRole('listitem').filter({ has: page.getByText(id, { exact: true }) })
       await itemOf(works.id)

@@ -10,7 +10,7 @@ import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
 import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { TESTER } from '../support/actor.ts'
 import { plant } from '../support/store-under-test.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 
 /** Two shards on one server, and one on another. */
 const MAP = new ShardMap([
@@ -35,7 +35,7 @@ function make() {
     changePlants: () => assert.fail(),
   }
   const shards = new Shards(new PoolShare(pool, 1), MAP, () => {})
-  const lanes = new Lanes(shards, writer, () => assert.fail(), { maxWaiting: 6, timeout: 10_000 })
+  const lanes = new Lanes(shards, writer, () => assert.fail(), { maxWaiting: 6, timeout: PATIENCE })
   const begun = (count: number) => until(() => groups.length === count, `there are ${groups.length} commits`)
   const succeed = (i: number) => ends[i]?.resolve((groups[i] ?? []).map(() => 'created'))
   const fail = (i: number, error: Error) => ends[i]?.reject(error)

@@ -4,8 +4,11 @@ import type { TestReceiver } from './receiver.ts'
 import type { Answer, Sending, Service } from './service.ts'
 import { until } from './until.ts'
 
-/** Settings of a service whose webhooks may go to receivers of the tests. */
-export const LOCAL = { webhookAllow: 'loopback', changesKeep: '30d' } as const
+/**
+ * Settings of a service whose webhooks may go to receivers of the tests. Where a test moves the time by hours, the
+ * connections of its client stay open all the same.
+ */
+export const LOCAL = { webhookAllow: 'loopback', changesKeep: '30d', keepAliveTimeout: '0ms' } as const
 
 export const sendJson = (service: Service, method: string, path: string, body: unknown, sending: Sending = {}) =>
   service.send(method, path, {
@@ -44,6 +47,16 @@ export const untilReceived = ({ received }: TestReceiver, count: number): Promis
     () => received.length >= count,
     () => `${received.length} of ${count} events came`,
   )
+
+/**
+ * Waits until so many events wait for webhooks. The service counts for all of them every few seconds, so that one
+ * number may be of before what the test has done, while another one is of after it.
+ */
+export const untilPending = (service: Service, wanted: Readonly<Record<string, number>>): Promise<void> =>
+  until(async () => {
+    const all = (await service.send('GET', '/webhooks')).json as readonly Webhook[]
+    return all.every(({ id, pending }) => wanted[id] === undefined || wanted[id] === pending)
+  }, 'the events that wait are not counted')
 
 /** Waits until a webhook has a state. */
 export const untilState = (service: Service, id: string, state: Webhook['state']): Promise<void> =>
