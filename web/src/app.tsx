@@ -6,6 +6,7 @@ import { language, say } from './language/language.ts'
 import { LanguageMenu } from './language/language-menu.tsx'
 import { WaitingLine } from './offline/waiting-line.tsx'
 import { connection, isHeldUp, lookNow, useRepeat } from './page/connection.ts'
+import { Button } from './page/controls.tsx'
 import { Notices } from './page/notices.tsx'
 import { linkTo, route } from './page/route.ts'
 import { Sentence } from './page/sentence.tsx'
@@ -48,9 +49,7 @@ function Unreachable({ why, again }: Extract<SessionState, { readonly kind: 'unr
       <p role="alert">
         <Sentence text={why} />
       </p>
-      <button type="button" class="primary" onClick={again}>
-        {say('page.tryAgain')}
-      </button>
+      <Button text={say('page.tryAgain')} class="primary" onClick={again} />
       <SignOut title={say('signIn.anotherToken')} />
       <LanguageMenu />
     </main>
@@ -70,9 +69,7 @@ function SignedIn(current: Session): JSX.Element {
   }, [shown, language.value])
   return (
     <>
-      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
-        {say('page.skip')}
-      </button>
+      <Button text={say('page.skip')} class="skip" onClick={() => document.getElementById('main')?.focus()} />
       <Header session={current} views={views} shown={shown} />
       <div class="lines">
         <div class="connection">
@@ -81,11 +78,7 @@ function SignedIn(current: Session): JSX.Element {
             {(state === 'retrying' || state === 'looking') && !isHeldUp.value && say('page.retrying')}
             {state === 'lost' && !isHeldUp.value && say('page.lost')}
           </p>
-          {(state === 'lost' || state === 'looking') && (
-            <button type="button" onClick={lookNow}>
-              {say('page.tryNow')}
-            </button>
-          )}
+          {(state === 'lost' || state === 'looking') && <Button text={say('page.tryNow')} onClick={lookNow} />}
         </div>
         <WaitingLine />
       </div>

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { say } from './language/language.ts'
 import { LanguageMenu } from './language/language-menu.tsx'
+import { Button } from './page/controls.tsx'
 import { closeOnEscape } from './page/focus.ts'
 import { Icon } from './page/icon.tsx'
 import { linkTo } from './page/route.ts'
@@ -94,9 +95,7 @@ function Menu({ session, children }: MenuProps): JSX.Element {
         {isPageKept.value && remembersSession() && <p class="note">{say('seen.ready')}</p>}
         <LanguageMenu />
         {isVisiting ? (
-          <button type="button" onClick={leaveVisit}>
-            {say('signIn.submit')}
-          </button>
+          <Button text={say('signIn.submit')} onClick={leaveVisit} />
         ) : (
           <SignOut title={say('signOut.submit')} />
         )}

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import type { Action } from '../../../client/src/index.ts'
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { Button } from '../page/controls.tsx'
 import { plain } from '../page/named.ts'
 import { usePages } from '../page/pages.ts'
 import { linkTo } from '../page/route.ts'
@@ -44,11 +45,7 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
           />
         ))}
       </ol>
-      {next !== undefined && (
-        <button type="button" onClick={() => void read(next)}>
-          {say('history.earlier')}
-        </button>
-      )}
+      {next !== undefined && <Button text={say('history.earlier')} onClick={() => void read(next)} />}
     </>
   )
 }
@@ -91,13 +88,11 @@ function ActionRow({ action, known, actorOf, onUndo }: RowProps): JSX.Element {
         )}
       </div>
       {onUndo !== undefined && !isWhole && (
-        <button
-          type="button"
+        <Button
+          text={say('plants.undo')}
           aria-label={say('actions.undo', { action: `${plain(name)}, ${timeOf(began, 'short')}` })}
           onClick={onUndo}
-        >
-          {say('plants.undo')}
-        </button>
+        />
       )}
     </li>
   )

@@ -6,6 +6,7 @@ import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import { newAction } from '../offline/new-action.ts'
 import { type OfMany, submitMany } from '../offline/send-many.ts'
+import { Button } from '../page/controls.tsx'
 import { focusMain } from '../page/focus.ts'
 import { usePages } from '../page/pages.ts'
 import { useRequest } from '../page/request.ts'
@@ -82,11 +83,7 @@ export function DeletedView({ session }: ViewProps): JSX.Element {
           />
         ))}
       </ol>
-      {next !== undefined && (
-        <button type="button" onClick={() => void read(next)}>
-          {say('history.earlier')}
-        </button>
-      )}
+      {next !== undefined && <Button text={say('history.earlier')} onClick={() => void read(next)} />}
       <End isEmpty={entries?.length === 0 && next === undefined} since={since.value} />
     </>
   )
@@ -140,9 +137,7 @@ function BringBack({ plants, selection, isBusy, onRun }: BringBackProps): JSX.El
         />
         {say('deleted.selectAll')}
       </label>
-      <button type="button" class="primary" disabled={count === 0 || isBusy} onClick={onRun}>
-        {say('deleted.bringBack')}
-      </button>
+      <Button text={say('deleted.bringBack')} class="primary" disabled={count === 0 || isBusy} onClick={onRun} />
       <span role="status">{count > 0 && say('bulk.selected', { count })}</span>
     </p>
   )

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
+import { Button } from '../page/controls.tsx'
 import { useRequest } from '../page/request.ts'
 import { linkTo } from '../page/route.ts'
 import { Fault } from '../page/sentence.tsx'
@@ -63,21 +64,15 @@ export function DuplicatesView({ session }: ViewProps): JSX.Element {
       {section('duplicates.twins', twins)}
       {section('duplicates.others', others)}
       {left > 0 && (
-        <button
-          type="button"
+        <Button
+          text={say('duplicates.moreNames', { count: left })}
           onClick={() => {
             most.value += PAGE
           }}
-        >
-          {say('duplicates.moreNames', { count: left })}
-        </button>
+        />
       )}
       {hidden > 0 && <Hidden count={hidden} />}
-      {found.value !== undefined && (
-        <button type="button" onClick={search}>
-          {say('duplicates.again')}
-        </button>
-      )}
+      {found.value !== undefined && <Button text={say('duplicates.again')} onClick={search} />}
     </>
   )
 }
@@ -101,10 +96,7 @@ function Section({ title, groups, children }: SectionProps): JSX.Element | null 
 function Hidden({ count }: { readonly count: number }): JSX.Element {
   return (
     <p class="note">
-      {say('duplicates.hidden', { count })}{' '}
-      <button type="button" class="quiet" onClick={showAll}>
-        {say('duplicates.show')}
-      </button>
+      {say('duplicates.hidden', { count })} <Button text={say('duplicates.show')} class="quiet" onClick={showAll} />
     </p>
   )
 }

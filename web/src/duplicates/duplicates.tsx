@@ -5,6 +5,7 @@ import type { StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { newAction } from '../offline/new-action.ts'
 import { type Conflict, submitMany } from '../offline/send-many.ts'
+import { Button } from '../page/controls.tsx'
 import { Dialog } from '../page/dialog.tsx'
 import { named } from '../page/named.ts'
 import { Fault } from '../page/sentence.tsx'
@@ -52,9 +53,7 @@ export function Duplicates({ session, list, group, mayWrite }: DuplicatesProps):
                 }}
               />
             )}
-            <button type="button" class="quiet" onClick={() => hide(group)}>
-              {say('duplicates.notSame')}
-            </button>
+            <Button text={say('duplicates.notSame')} class="quiet" onClick={() => hide(group)} />
           </p>
         )}
         <p role="status">
@@ -141,14 +140,12 @@ function Choice({ group, kept, most, mayWrite }: ChoiceProps): JSX.Element {
         </label>
       ))}
       {left > 0 && (
-        <button
-          type="button"
+        <Button
+          text={say('duplicates.more', { plants: plantsIn(left) })}
           onClick={() => {
             most.value += PAGE
           }}
-        >
-          {say('duplicates.more', { plants: plantsIn(left) })}
-        </button>
+        />
       )}
     </>
   )
@@ -167,9 +164,11 @@ function Keep({ kept, shown, isWorking, onDelete }: KeepProps): JSX.Element {
   const others = shown.filter(({ id }) => id !== kept.id)
   const twins = others.filter((plant) => hasSameTag(plant, kept))
   const button = (plants: readonly StoredPlant[], text: string) => (
-    <button type="button" aria-disabled={isWorking} onClick={() => onDelete(kept, plants)}>
-      {isWorking ? say('duplicates.deleting') : text}
-    </button>
+    <Button
+      text={isWorking ? say('duplicates.deleting') : text}
+      aria-disabled={isWorking}
+      onClick={() => onDelete(kept, plants)}
+    />
   )
   const id = String(kept.id)
   return (
@@ -204,12 +203,12 @@ function AcrossTags({ kept, plants, onAnswer }: AcrossProps): JSX.Element {
         ))}
       </ul>
       <div class="fields">
-        <button type="button" onClick={() => onAnswer(false)}>
-          {say('plants.cancel')}
-        </button>
-        <button type="button" class="danger" onClick={() => onAnswer(true)}>
-          {say('bulk.deletePlants', { plants: plantsIn(plants.length) })}
-        </button>
+        <Button text={say('plants.cancel')} onClick={() => onAnswer(false)} />
+        <Button
+          text={say('bulk.deletePlants', { plants: plantsIn(plants.length) })}
+          class="danger"
+          onClick={() => onAnswer(true)}
+        />
       </div>
     </Dialog>
   )

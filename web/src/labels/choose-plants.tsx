@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { Button } from '../page/controls.tsx'
 import { tell } from '../page/notices.tsx'
 import { useRequest } from '../page/request.ts'
 import { replaceQuery, route } from '../page/route.ts'
@@ -91,14 +92,12 @@ export function ChoosePlants({ client, id, filter, isForAll, isAdding }: ChooseP
         {found.value?.plants.length === 0 && say('plants.noMatch')}
         {found.value?.hasMore === true && say('labels.first', { most: SHOWN })}
       </p>
-      <button
-        type="button"
+      <Button
+        text={say(isAdding.value ? 'plants.adding' : 'labels.addAll')}
         disabled={plants.length === 0}
         aria-disabled={isAdding.value}
         onClick={() => void chooseAll()}
-      >
-        {say(isAdding.value ? 'plants.adding' : 'labels.addAll')}
-      </button>
+      />
     </fieldset>
   )
 }

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
+import { Button } from '../page/controls.tsx'
 import { FieldNote } from '../page/sentence.tsx'
 import { CODES, type Codes } from './layout.ts'
 import { change, faults, MOST_CHARACTERS, options } from './options.ts'
@@ -81,9 +82,7 @@ function Lines(): JSX.Element {
       <div class="fields" role="group" aria-label={say('labels.insert', { number: current.value + 1 })}>
         <span class="note">{say('labels.insert', { number: current.value + 1 })}</span>
         {FIELDS.map((field) => (
-          <button key={field} type="button" onClick={() => insert(field)}>
-            {say(FIELD_TITLES[field])}
-          </button>
+          <Button text={say(FIELD_TITLES[field])} key={field} onClick={() => insert(field)} />
         ))}
       </div>
     </>

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
+import { Button } from '../page/controls.tsx'
 import { tell } from '../page/notices.tsx'
 import { useRequest } from '../page/request.ts'
 import { saveFile } from '../page/save-file.ts'
@@ -65,13 +66,13 @@ export function LabelPrinters({ job, type, make }: LabelPrintersProps): JSX.Elem
       <Resolution fault={thin && say('labels.thinCode', { id: thin.id, least: LEAST })} />
       {thin === undefined && (
         <div class="fields">
-          <button type="button" aria-disabled={isBusy.value} onClick={() => make(() => void save())}>
-            {say('labels.saveZpl')}
-          </button>
+          <Button text={say('labels.saveZpl')} aria-disabled={isBusy.value} onClick={() => make(() => void save())} />
           {usb !== undefined && (
-            <button type="button" aria-disabled={isBusy.value} onClick={() => make(() => void send(usb))}>
-              {say('labels.sendZpl')}
-            </button>
+            <Button
+              text={say('labels.sendZpl')}
+              aria-disabled={isBusy.value}
+              onClick={() => make(() => void send(usb))}
+            />
           )}
           <p role="status">{isBusy.value && say('labels.writing', { page: written.value, pages })}</p>
         </div>

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { say } from '../language/language.ts'
+import { Button } from '../page/controls.tsx'
 import { route } from '../page/route.ts'
 import { filterIn } from '../plants/list/filter.ts'
 import { CHOOSE_ALL, chosen, clearChosen, remove } from '../plants/many/chosen-labels.ts'
@@ -74,14 +75,12 @@ function Chosen(): JSX.Element {
                   <span class="count" translate={false}>
                     {String(id)}
                   </span>
-                  <button
-                    type="button"
+                  <Button
+                    text={say('labels.remove')}
                     class="quiet"
                     aria-label={say('labels.removeOf', { id })}
                     onClick={() => remove(id)}
-                  >
-                    {say('labels.remove')}
-                  </button>
+                  />
                 </li>
               ))}
             </ul>
@@ -89,9 +88,7 @@ function Chosen(): JSX.Element {
               <p class="note">{say('labels.more', { more: labels.length - MOST_SHOWN })}</p>
             )}
           </details>
-          <button type="button" onClick={clearChosen}>
-            {say('labels.removeAll')}
-          </button>
+          <Button text={say('labels.removeAll')} onClick={clearChosen} />
         </>
       )}
     </fieldset>

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { isLoopback } from '../codes/service-address.tsx'
 import { say } from '../language/language.ts'
+import { Button } from '../page/controls.tsx'
 import { Dialog } from '../page/dialog.tsx'
 import { useRequest } from '../page/request.ts'
 import { saveFile } from '../page/save-file.ts'
@@ -105,12 +106,8 @@ function Making({ job, type, make, onPrint }: MakingProps & PagesProps): JSX.Ele
   return (
     <>
       <div class="fields">
-        <button type="button" class="primary" onClick={() => make(onPrint)}>
-          {say('labels.print')}
-        </button>
-        <button type="button" aria-disabled={isBusy.value} onClick={() => make(() => void save())}>
-          {say('labels.savePdf')}
-        </button>
+        <Button text={say('labels.print')} class="primary" onClick={() => make(onPrint)} />
+        <Button text={say('labels.savePdf')} aria-disabled={isBusy.value} onClick={() => make(() => void save())} />
         <p role="status">{isBusy.value && say('labels.writing', { page: written.value + 1, pages: pagesOf(job) })}</p>
       </div>
       <Fault text={fault.value} />
@@ -138,13 +135,9 @@ function Pages({ job, type }: PagesProps): JSX.Element {
         <SheetPage sheet={job.sheet} labels={labels} title={say('labels.pageOfLabels', title)} hasEdges />
       </div>
       <div class="fields">
-        <button type="button" aria-disabled={page === 0} onClick={() => turnTo(page - 1)}>
-          {say('labels.previous')}
-        </button>
+        <Button text={say('labels.previous')} aria-disabled={page === 0} onClick={() => turnTo(page - 1)} />
         <span role="status">{say('labels.pageOf', { page: page + 1, pages })}</span>
-        <button type="button" aria-disabled={page === pages - 1} onClick={() => turnTo(page + 1)}>
-          {say('labels.next')}
-        </button>
+        <Button text={say('labels.next')} aria-disabled={page === pages - 1} onClick={() => turnTo(page + 1)} />
       </div>
     </>
   )
@@ -161,12 +154,8 @@ function Trying({ job, make, onPrint }: MakingProps): JSX.Element {
   return (
     <>
       <div class="fields">
-        <button type="button" aria-describedby="label-test-note" onClick={onPrint}>
-          {say('labels.test')}
-        </button>
-        <button type="button" onClick={() => make(saveCsv)}>
-          {say('labels.saveCsv')}
-        </button>
+        <Button text={say('labels.test')} aria-describedby="label-test-note" onClick={onPrint} />
+        <Button text={say('labels.saveCsv')} onClick={() => make(saveCsv)} />
       </div>
       <p class="note" id="label-test-note">
         {say('labels.testNote')}
@@ -198,12 +187,16 @@ function Parts(): JSX.Element {
   return (
     <div class="fields">
       <span role="status">{say('labels.part', { first: start + 1, last: end, total })}</span>
-      <button type="button" aria-disabled={start === 0} onClick={() => start > 0 && turnPart(-1)}>
-        {say('labels.previousPart', { most: MOST_LABELS })}
-      </button>
-      <button type="button" aria-disabled={end === total} onClick={() => end < total && turnPart(1)}>
-        {say('labels.nextPart', { most: MOST_LABELS })}
-      </button>
+      <Button
+        text={say('labels.previousPart', { most: MOST_LABELS })}
+        aria-disabled={start === 0}
+        onClick={() => start > 0 && turnPart(-1)}
+      />
+      <Button
+        text={say('labels.nextPart', { most: MOST_LABELS })}
+        aria-disabled={end === total}
+        onClick={() => end < total && turnPart(1)}
+      />
     </div>
   )
 }
@@ -219,20 +212,16 @@ function AskAddress({ onStay, onGoOn }: AskProps): JSX.Element {
     <Dialog title={say('labels.askLoopback')} onCancel={onStay}>
       <p>{say('labels.loopback')}</p>
       <div class="fields">
-        <button
-          type="button"
+        <Button
+          text={say('labels.giveAddress')}
           class="primary"
           onClick={() => {
             onStay()
             // The dialog gives the focus back to its button first.
             requestAnimationFrame(() => document.getElementById('label-base')?.focus())
           }}
-        >
-          {say('labels.giveAddress')}
-        </button>
-        <button type="button" onClick={onGoOn}>
-          {say('labels.goOn')}
-        </button>
+        />
+        <Button text={say('labels.goOn')} onClick={onGoOn} />
       </div>
     </Dialog>
   )

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
+import { Button } from '../page/controls.tsx'
 import { tell } from '../page/notices.tsx'
 import { useRequest } from '../page/request.ts'
 import { Sentence } from '../page/sentence.tsx'
@@ -47,9 +48,7 @@ export function ReserveIds({ client }: { readonly client: PlantstoreClient }): J
             onInput={(event) => (count.value = event.currentTarget.value)}
           />
         </div>
-        <button type="submit" aria-disabled={isBusy.value}>
-          {say('labels.reserve')}
-        </button>
+        <Button text={say('labels.reserve')} type="submit" aria-disabled={isBusy.value} />
       </form>
       <p role="alert" id="reserve-fault">
         <Sentence text={fault.value} />

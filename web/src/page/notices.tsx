@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { say } from '../language/language.ts'
+import { Button } from './controls.tsx'
 import { focusMain } from './focus.ts'
 import { plain } from './named.ts'
 import { Sentence } from './sentence.tsx'
@@ -69,26 +70,22 @@ function Item({ id, text, isError, action }: Notice): JSX.Element {
     <div ref={place} class={isError ? 'notice error' : 'notice'}>
       <Sentence text={text} />
       {action !== undefined && (
-        <button
-          type="button"
+        <Button
+          text={action.label}
           onClick={() => {
             // The action may move the focus to its result, but only while no other element has the focus.
             focusMain()
             dismiss(id)
             action.run()
           }}
-        >
-          {action.label}
-        </button>
+        />
       )}
-      <button
-        type="button"
+      <Button
+        text="×"
         class="quiet"
         aria-label={say('page.dismiss', { text: plain(text) })}
         onClick={() => dismiss(id)}
-      >
-        ×
-      </button>
+      />
     </div>
   )
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
 import { useRepeat } from './connection.ts'
+import { Button } from './controls.tsx'
 import { dividedByMarks } from './named.ts'
 
 /** Shows a sentence, each marked name in its own direction, and what is in English as English. */
@@ -42,9 +43,7 @@ export function Fault({ text, onRetry }: FaultProps): JSX.Element | null {
       {onRetry !== undefined && (
         <>
           {' '}
-          <button type="button" onClick={onRetry}>
-            {say('page.tryAgain')}
-          </button>
+          <Button text={say('page.tryAgain')} onClick={onRetry} />
         </>
       )}
     </p>

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { PUBLIC_URL } from '../codes/service-address.tsx'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
+import { Button } from '../page/controls.tsx'
 import { focusMain } from '../page/focus.ts'
 import { inEnglish } from '../page/named.ts'
 import { Sentence } from '../page/sentence.tsx'
@@ -104,8 +105,8 @@ function Unreadable({ fault: { fault, message }, onRetry }: UnreadableProps): JS
         {fault === 'insecure' && <SecureAddress />}
       </div>
       {fault !== 'insecure' && (
-        <button
-          type="button"
+        <Button
+          text={say('page.tryAgain')}
           onClick={() => {
             // Some browsers remember that a script did not load, and never try again.
             if (fault === 'no-reader') return location.reload()
@@ -113,9 +114,7 @@ function Unreadable({ fault: { fault, message }, onRetry }: UnreadableProps): JS
             focusMain()
             onRetry()
           }}
-        >
-          {say('page.tryAgain')}
-        </button>
+        />
       )}
     </>
   )

@@ -4,6 +4,7 @@ import { useRef } from 'preact/hooks'
 import { accept, type Code, codeIn, codeTyped } from '../codes/label-address.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { Button } from '../page/controls.tsx'
 import { focusMain } from '../page/focus.ts'
 import { Camera } from './camera-view.tsx'
 
@@ -66,7 +67,7 @@ export function ReadCode({ onLabel, hasCamera, action }: ReadProps): JSX.Element
           value={typed.value}
           onInput={(event) => (typed.value = event.currentTarget.value)}
         />
-        <button type="submit">{action}</button>
+        <Button text={action} type="submit" />
       </form>
     </div>
   )
@@ -100,9 +101,7 @@ function Foreign({ code, onAccept }: ForeignProps): JSX.Element {
             ),
           })}
         </p>
-        <button type="button" onClick={() => onAccept(code.id, code.address)}>
-          {say('scan.accept')}
-        </button>
+        <Button text={say('scan.accept')} onClick={() => onAccept(code.id, code.address)} />
       </div>
     )
   }
@@ -110,9 +109,7 @@ function Foreign({ code, onAccept }: ForeignProps): JSX.Element {
     return (
       <div role="alert" class="foreign-code">
         <p>{sayWith('scan.garbled', { id: <strong>{String(code.id)}</strong> })}</p>
-        <button type="button" onClick={() => onAccept(code.id, code.manner)}>
-          {say('scan.acceptGarbled', { id: code.id })}
-        </button>
+        <Button text={say('scan.acceptGarbled', { id: code.id })} onClick={() => onAccept(code.id, code.manner)} />
       </div>
     )
   }

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { Button } from '../page/controls.tsx'
 import { Dialog } from '../page/dialog.tsx'
 import { losses } from '../page/leaving.ts'
 import { route } from '../page/route.ts'
@@ -26,12 +27,12 @@ export function LinkDialog({ own }: Session): JSX.Element | null {
       </p>
       <Losses />
       <div class="fields">
-        <button type="button" onClick={stay}>
-          {say('signOut.stay')}
-        </button>
-        <button type="button" class="primary" onClick={() => void acceptOffer(offer)}>
-          {say(losses.value.length === 0 ? 'link.accept' : 'link.acceptAndLose')}
-        </button>
+        <Button text={say('signOut.stay')} onClick={stay} />
+        <Button
+          text={say(losses.value.length === 0 ? 'link.accept' : 'link.acceptAndLose')}
+          class="primary"
+          onClick={() => void acceptOffer(offer)}
+        />
       </div>
     </Dialog>
   )
@@ -50,9 +51,7 @@ export function RememberQuestion({ session }: { readonly session: Session }): JS
     <p class="notice remember">
       <span>{say(remembersAnother() ? 'link.forgetsAndRemembers' : 'link.forgets')}</span>{' '}
       <RememberButton session={session} />
-      <button type="button" class="quiet" onClick={leaveForLater}>
-        {say('page.notNow')}
-      </button>
+      <Button text={say('page.notNow')} class="quiet" onClick={leaveForLater} />
     </p>
   )
 }
@@ -60,9 +59,5 @@ export function RememberQuestion({ session }: { readonly session: Session }): JS
 /** Remembers the token of a link, as long as the device does not. */
 export function RememberButton({ session }: { readonly session: Session }): JSX.Element | null {
   if (byLink.value === undefined) return null
-  return (
-    <button type="button" onClick={() => remember(session)}>
-      {say('signIn.remember')}
-    </button>
-  )
+  return <Button text={say('signIn.remember')} onClick={() => remember(session)} />
 }

@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say } from '../language/language.ts'
 import { LanguageMenu } from '../language/language-menu.tsx'
 import { sayWith } from '../language/say-with.ts'
+import { Button } from '../page/controls.tsx'
 import { said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
 import { SERVICE } from '../page/service.ts'
@@ -52,16 +53,10 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
         </label>
         <p class="note">{say('signIn.rememberNote')}</p>
         <Fault text={why} />
-        <button type="submit" class="primary">
-          {say('signIn.submit')}
-        </button>
+        <Button text={say('signIn.submit')} type="submit" class="primary" />
       </form>
       {provider !== undefined && <WithProvider name={provider.name} />}
-      {hasPublicView && (
-        <button type="button" class="quiet" onClick={() => void visit()}>
-          {say('signIn.without')}
-        </button>
-      )}
+      {hasPublicView && <Button text={say('signIn.without')} class="quiet" onClick={() => void visit()} />}
       <LanguageMenu />
     </main>
   )
@@ -82,9 +77,11 @@ function WithProvider({ name }: { readonly name: string }): JSX.Element {
   }
   return (
     <section class="provider" aria-label={say('signIn.provider')}>
-      <button type="button" aria-disabled={isLeaving.value} onClick={() => !isLeaving.value && void leave()}>
-        {say('signIn.with', { name })}
-      </button>
+      <Button
+        text={say('signIn.with', { name })}
+        aria-disabled={isLeaving.value}
+        onClick={() => !isLeaving.value && void leave()}
+      />
       <Fault text={fault.value} />
     </section>
   )

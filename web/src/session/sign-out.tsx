@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
+import { Button } from '../page/controls.tsx'
 import { Dialog } from '../page/dialog.tsx'
 import { losses } from '../page/leaving.ts'
 import { Sentence } from '../page/sentence.tsx'
@@ -20,26 +21,20 @@ export function SignOut({
   }
   return (
     <>
-      <button
-        type="button"
+      <Button
+        text={title}
         class={isQuiet ? 'quiet' : undefined}
         onClick={() => {
           isAsking.value = losses.value.length > 0
           if (!isAsking.value) signOut()
         }}
-      >
-        {title}
-      </button>
+      />
       {isAsking.value && (
         <Dialog title={say('signOut.title')} onCancel={stay}>
           <Losses />
           <div class="fields">
-            <button type="button" onClick={stay}>
-              {say('signOut.stay')}
-            </button>
-            <button type="button" class="danger" onClick={signOut}>
-              {say('signOut.lose')}
-            </button>
+            <Button text={say('signOut.stay')} onClick={stay} />
+            <Button text={say('signOut.lose')} class="danger" onClick={signOut} />
           </div>
         </Dialog>
       )}

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
+import { Button } from '../page/controls.tsx'
 import { useRequest } from '../page/request.ts'
 import { replaceQuery, route } from '../page/route.ts'
 import { Fault } from '../page/sentence.tsx'
@@ -53,14 +54,13 @@ export function ChooseSet({ session }: ViewProps): JSX.Element {
         <SavedSearches filter={filter} onChoose={change} />
       </search>
       <p class="fields">
-        <button type="button" class="primary" aria-disabled={isBusy.value} onClick={() => void start()}>
-          {say(isAll(filter) ? 'stocktake.beginAll' : 'stocktake.begin')}
-        </button>
-        {isBusy.value && (
-          <button type="button" onClick={stop}>
-            {say('import.stop')}
-          </button>
-        )}
+        <Button
+          text={say(isAll(filter) ? 'stocktake.beginAll' : 'stocktake.begin')}
+          class="primary"
+          aria-disabled={isBusy.value}
+          onClick={() => void start()}
+        />
+        {isBusy.value && <Button text={say('import.stop')} onClick={stop} />}
       </p>
       <p role="status">{isBusy.value && say('bulk.readingSoFar', { plants: plantsIn(count.value) })}</p>
       <Fault text={fault.value} />

@@ -8,6 +8,7 @@ import { seenOf } from '../offline/seen.ts'
 import { SeenLine } from '../offline/seen-line.tsx'
 import { onSent } from '../offline/waiting.ts'
 import { useRepeat, whenAway } from '../page/connection.ts'
+import { Button } from '../page/controls.tsx'
 import { Dialog } from '../page/dialog.tsx'
 import { Icon } from '../page/icon.tsx'
 import { named } from '../page/named.ts'
@@ -152,9 +153,7 @@ function Tools({ hasCamera, mayWrite, onEnd }: ToolsProps): JSX.Element {
           {say('view.actions')}
         </a>
       )}
-      <button type="button" onClick={onEnd}>
-        {say('stocktake.end')}
-      </button>
+      <Button text={say('stocktake.end')} onClick={onEnd} />
     </div>
   )
 }
@@ -165,12 +164,8 @@ function EndDialog({ onStay }: { readonly onStay: () => void }): JSX.Element {
     <Dialog title={say('stocktake.endTitle')} onCancel={onStay}>
       <p>{say('stocktake.endNote')}</p>
       <div class="fields">
-        <button type="button" onClick={onStay}>
-          {say('stocktake.stay')}
-        </button>
-        <button type="button" class="danger" onClick={end}>
-          {say('stocktake.endIt')}
-        </button>
+        <Button text={say('stocktake.stay')} onClick={onStay} />
+        <Button text={say('stocktake.endIt')} class="danger" onClick={end} />
       </div>
     </Dialog>
   )

@@ -5,6 +5,7 @@ import { words as wordsOf } from '../../../src/domain/plant-query.ts'
 import { numberOf, say } from '../language/language.ts'
 import { plantOf } from '../offline/attempt.ts'
 import { waitingFor } from '../offline/waiting.ts'
+import { Button } from '../page/controls.tsx'
 import { Further } from '../page/further.tsx'
 import { linkTo } from '../page/route.ts'
 import { saveFile } from '../page/save-file.ts'
@@ -55,9 +56,7 @@ export function PlantsFound({ session, stocktake, list, mayWrite, isReading }: F
         <Find sought={sought} most={most} />
         <Further label={say('bulk.further')}>
           {mayWrite && ids.length > 0 && <Actions asked={asked} />}
-          <button type="button" aria-disabled={isReading} onClick={() => !isReading && exportAll()}>
-            {say('stocktake.export')}
-          </button>
+          <Button text={say('stocktake.export')} aria-disabled={isReading} onClick={() => !isReading && exportAll()} />
         </Further>
       </div>
       {pitfalls.value !== undefined && (
@@ -76,14 +75,12 @@ export function PlantsFound({ session, stocktake, list, mayWrite, isReading }: F
         {isReading && ` ${say('stocktake.reading')}`}
       </p>
       {found.length > most.value && (
-        <button
-          type="button"
+        <Button
+          text={say('stocktake.more', { count: found.length - most.value })}
           onClick={() => {
             most.value += STEP
           }}
-        >
-          {say('stocktake.more', { count: found.length - most.value })}
-        </button>
+        />
       )}
       {asked.value !== undefined && (
         <BulkDialog
@@ -196,12 +193,8 @@ function Actions({ asked }: { readonly asked: Signal<Asked> }): JSX.Element {
   }
   return (
     <>
-      <button type="button" onClick={ask('tag')}>
-        {say('bulk.tag')}
-      </button>
-      <button type="button" onClick={ask('untag')}>
-        {say('bulk.untag')}
-      </button>
+      <Button text={say('bulk.tag')} onClick={ask('tag')} />
+      <Button text={say('bulk.untag')} onClick={ask('untag')} />
     </>
   )
 }
@@ -235,14 +228,12 @@ function FoundPlant({ id, kind, stocktake }: RowProps): JSX.Element {
           <a href={linkTo('plant', new URLSearchParams({ id: String(id) }))}>
             {say(plant === null ? 'stocktake.enter' : 'scan.openId')}
           </a>
-          <button
-            type="button"
+          <Button
+            text={say('stocktake.leaveOut')}
             class="quiet"
             aria-label={say('stocktake.leaveOutOf', { id })}
             onClick={() => stocktake.leaveOut(id)}
-          >
-            {say('stocktake.leaveOut')}
-          </button>
+          />
         </>
       ) : (
         <label class="check">

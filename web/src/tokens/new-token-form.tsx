@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import type { OwnToken, PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
+import { Button } from '../page/controls.tsx'
 import { typedSince, useRequest } from '../page/request.ts'
 import { Fault } from '../page/sentence.tsx'
 import type { Scope } from '../session/session.ts'
@@ -75,9 +76,13 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
             onInput={(event) => (typed.value = { ...typed.value, day: event.currentTarget.value })}
           />
         </div>
-        <button type="submit" class="primary" disabled={scopes.length === 0} aria-disabled={isBusy.value}>
-          {say(isBusy.value ? 'tokens.creating' : 'tokens.create')}
-        </button>
+        <Button
+          text={say(isBusy.value ? 'tokens.creating' : 'tokens.create')}
+          type="submit"
+          class="primary"
+          disabled={scopes.length === 0}
+          aria-disabled={isBusy.value}
+        />
         <Fault text={fault.value} />
       </form>
       <Secrets />

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import type { Token } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { Button } from '../page/controls.tsx'
 import { Dialog } from '../page/dialog.tsx'
 
 interface RevokeProps {
@@ -24,12 +25,8 @@ export function RevokeDialog({ token, isOwn, isOnly, onRevoke, onClose }: Revoke
         {say('tokens.revokeText')} {isOwn && say('tokens.revokeOwn')} {isOnly && say('tokens.revokeOnly')}
       </p>
       <div class="fields">
-        <button type="button" onClick={onClose}>
-          {say('tokens.keep')}
-        </button>
-        <button type="button" class="danger" onClick={() => void onRevoke(token)}>
-          {say('tokens.revokeIt')}
-        </button>
+        <Button text={say('tokens.keep')} onClick={onClose} />
+        <Button text={say('tokens.revokeIt')} class="danger" onClick={() => void onRevoke(token)} />
       </div>
     </Dialog>
   )

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import type { Token } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { Button } from '../page/controls.tsx'
 import { Dialog } from '../page/dialog.tsx'
 
 /** Seconds, and how the page says them. */
@@ -48,12 +49,8 @@ export function RotateDialog({ token, isOwn, onRotate, onClose }: RotateProps): 
         </select>
       </div>
       <div class="fields">
-        <button type="button" onClick={onClose}>
-          {say('tokens.keep')}
-        </button>
-        <button type="button" class="primary" onClick={() => void onRotate(token, overlap.value)}>
-          {say('tokens.makeNew')}
-        </button>
+        <Button text={say('tokens.keep')} onClick={onClose} />
+        <Button text={say('tokens.makeNew')} class="primary" onClick={() => void onRotate(token, overlap.value)} />
       </div>
     </Dialog>
   )

@@ -5,6 +5,7 @@ import { pathOf, QUIET, qrCodeOf } from '../codes/qr-code.ts'
 import { isLoopback, linkWith, PhoneAddress } from '../codes/service-address.tsx'
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { Button } from '../page/controls.tsx'
 import { type Created, created } from './new-token.ts'
 
 /** Shows the secret of each new token until the person confirms that they have copied it. */
@@ -58,20 +59,16 @@ function Secret({ token: { id, name, secret, replaced } }: { readonly token: Cre
       />
       {replaced !== undefined && <p>{endOf(replaced)}</p>}
       <div class="fields">
-        <button
-          type="button"
+        <Button
+          text={say('tokens.copy')}
           aria-label={say('tokens.copyOf', { name })}
           onClick={copy(secret, say('tokens.theSecret'))}
-        >
-          {say('tokens.copy')}
-        </button>
-        <button
-          type="button"
+        />
+        <Button
+          text={say('tokens.copyLink')}
           aria-label={say('tokens.copyLinkOf', { name })}
           onClick={copy(linkWith(secret), say('tokens.theLink'))}
-        >
-          {say('tokens.copyLink')}
-        </button>
+        />
         <span>{said.value}</span>
       </div>
       {isLoopback.value ? (
@@ -79,13 +76,11 @@ function Secret({ token: { id, name, secret, replaced } }: { readonly token: Cre
       ) : (
         <SignInCode name={name} link={linkWith(secret)} />
       )}
-      <button
-        type="button"
+      <Button
+        text={say('tokens.copied')}
         aria-label={say('tokens.copiedOf', { name })}
         onClick={() => (created.value = created.value.filter((token) => token.id !== id))}
-      >
-        {say('tokens.copied')}
-      </button>
+      />
     </div>
   )
 }

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import type { Token } from '../../../client/src/index.ts'
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { Button } from '../page/controls.tsx'
 import { named } from '../page/named.ts'
 import { tell } from '../page/notices.tsx'
 import { type Request, useRequest } from '../page/request.ts'
@@ -145,14 +146,12 @@ function Listed({ found, reading, own, onAsk, onRetry }: ListedProps): JSX.Eleme
         {others.slice(0, shown.value).map(itemOf)}
       </ul>
       {others.length > shown.value && (
-        <button
-          type="button"
+        <Button
+          text={say('tokens.more')}
           onClick={() => {
             shown.value += MOST_SHOWN
           }}
-        >
-          {say('tokens.more')}
-        </button>
+        />
       )}
     </>
   )
@@ -226,14 +225,18 @@ function TokenItem({ token, why, isOwn, onAsk }: ItemProps): JSX.Element {
       </div>
       <div class="actions">
         {isActive(token, Date.now()) && (
-          <button type="button" aria-label={say('tokens.newSecretOf', { name, id })} onClick={() => onAsk('rotate')}>
-            {say('tokens.newSecret')}
-          </button>
+          <Button
+            text={say('tokens.newSecret')}
+            aria-label={say('tokens.newSecretOf', { name, id })}
+            onClick={() => onAsk('rotate')}
+          />
         )}
         {revokedAt === undefined && (
-          <button type="button" aria-label={say('tokens.revokeOf', { name, id })} onClick={() => onAsk('revoke')}>
-            {say('tokens.revoke')}
-          </button>
+          <Button
+            text={say('tokens.revoke')}
+            aria-label={say('tokens.revokeOf', { name, id })}
+            onClick={() => onAsk('revoke')}
+          />
         )}
       </div>
     </li>

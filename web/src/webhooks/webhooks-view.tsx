@@ -5,6 +5,7 @@ import type { PlantstoreClient, Webhook, WebhookDelivery } from '../../../client
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
+import { Button } from '../page/controls.tsx'
 import { tell } from '../page/notices.tsx'
 import { useRequest } from '../page/request.ts'
 import { foreign, said } from '../page/said.ts'
@@ -102,22 +103,18 @@ function WebhookItem({ client, webhook, onTested }: ItemProps): JSX.Element {
             : say('webhooks.stateWhy', { state: say(STATES[state]), reason: say(REASONS[reason]), ...present })}
         </div>
       </div>
-      <button
-        type="button"
+      <Button
+        text={say('webhooks.test')}
         aria-disabled={isTesting.value}
         aria-label={say('webhooks.testOf', { id })}
         onClick={() => void test()}
-      >
-        {say('webhooks.test')}
-      </button>
-      <button
-        type="button"
+      />
+      <Button
+        text={say('webhooks.deliveries')}
         aria-expanded={deliveries.value !== undefined}
         aria-label={say('webhooks.deliveriesOf', { id })}
         onClick={() => void show()}
-      >
-        {say('webhooks.deliveries')}
-      </button>
+      />
       {deliveries.value !== undefined && <Deliveries deliveries={deliveries.value} />}
     </li>
   )

@@ -5,6 +5,7 @@ import { idIn } from '../../codes/typed-code.ts'
 import { say } from '../../language/language.ts'
 import { plantOf } from '../../offline/attempt.ts'
 import { submit } from '../../offline/send.ts'
+import { Button } from '../../page/controls.tsx'
 import { isFocusLost } from '../../page/focus.ts'
 import { named } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
@@ -97,9 +98,7 @@ function IdOfNew({ proposed }: { readonly proposed: bigint | undefined }): JSX.E
         <span class="note">
           {proposed === undefined ? say('plants.nextId') : say('plants.thisId', { id: proposed })}
         </span>
-        <button type="button" class="quiet" onClick={() => (isOwn.value = true)}>
-          {say('plants.changeId')}
-        </button>
+        <Button text={say('plants.changeId')} class="quiet" onClick={() => (isOwn.value = true)} />
       </p>
     )
   }

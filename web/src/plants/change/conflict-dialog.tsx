@@ -3,6 +3,7 @@ import type { KeptPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import type { PlainKey } from '../../language/texts.ts'
 import type { Change, Content } from '../../offline/change.ts'
+import { Button } from '../../page/controls.tsx'
 import { Dialog } from '../../page/dialog.tsx'
 
 /** A change of a plant of which the store has another state. */
@@ -31,15 +32,9 @@ export function ConflictDialog({ changes, act, later, ...on }: ConflictProps): J
     <Dialog title={titleOf(changes)} onCancel={on.onCancel}>
       <Versions changes={changes} />
       <div class="fields">
-        <button type="button" onClick={on.onLater}>
-          {say(later)}
-        </button>
-        <button type="button" onClick={on.onYield}>
-          {say(keepOf(changes))}
-        </button>
-        <button type="button" class="primary" onClick={on.onOverwrite}>
-          {say(act ?? actOf(changes))}
-        </button>
+        <Button text={say(later)} onClick={on.onLater} />
+        <Button text={say(keepOf(changes))} onClick={on.onYield} />
+        <Button text={say(act ?? actOf(changes))} class="primary" onClick={on.onOverwrite} />
       </div>
     </Dialog>
   )

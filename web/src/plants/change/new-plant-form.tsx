@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX, RefObject, TargetedInputEvent } from 'preact'
 import type { PlantstoreClient } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
+import { Button } from '../../page/controls.tsx'
 import { useRequest } from '../../page/request.ts'
 import { Fault } from '../../page/sentence.tsx'
 import { type Typed, type, typedFor } from './new-plant.ts'
@@ -61,14 +62,13 @@ export function NewPlantForm(props: FormProps): JSX.Element {
       </div>
       {children}
       <div class="fields">
-        <button type="submit" class="primary" aria-disabled={isBusy.value}>
-          {say(isBusy.value ? 'plants.adding' : 'plants.add')}
-        </button>
-        {onCancel !== undefined && (
-          <button type="button" onClick={onCancel}>
-            {say('plants.cancel')}
-          </button>
-        )}
+        <Button
+          text={say(isBusy.value ? 'plants.adding' : 'plants.add')}
+          type="submit"
+          class="primary"
+          aria-disabled={isBusy.value}
+        />
+        {onCancel !== undefined && <Button text={say('plants.cancel')} onClick={onCancel} />}
       </div>
       <Fault text={fault.value} />
     </form>

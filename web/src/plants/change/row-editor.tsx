@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { KeptPlant, StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
+import { Button } from '../../page/controls.tsx'
 import { Sentence } from '../../page/sentence.tsx'
 import { changeDraft, type Draft, dropDraft, wanted } from '../list/drafts.ts'
 import { focusEditor, focusRow } from '../list/grid-keys.ts'
@@ -62,12 +63,13 @@ export function RowEditor({ draft, changes }: EditorProps): JSX.Element {
         <TooLong member="tag" text={tag} />
       </span>
       <span role="gridcell" class="actions" onKeyDown={onKeyDown}>
-        <button type="button" class="primary" aria-disabled={isSaving} onClick={() => void save()}>
-          {say(isSaving ? 'plants.saving' : 'plants.save')}
-        </button>
-        <button type="button" onClick={leave}>
-          {say('plants.cancel')}
-        </button>
+        <Button
+          text={say(isSaving ? 'plants.saving' : 'plants.save')}
+          class="primary"
+          aria-disabled={isSaving}
+          onClick={() => void save()}
+        />
+        <Button text={say('plants.cancel')} onClick={leave} />
         {theirs !== undefined && <Conflict draft={draft} theirs={theirs} changes={changes} />}
       </span>
     </>

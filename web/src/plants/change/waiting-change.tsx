@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say, timeOf } from '../../language/language.ts'
 import type { PlainKey } from '../../language/texts.ts'
 import { type Content, isFailing, isSame, type Waiting } from '../../offline/change.ts'
+import { Button } from '../../page/controls.tsx'
 import { focusMain } from '../../page/focus.ts'
 import { named, plain } from '../../page/named.ts'
 import { saidOf } from '../../page/said.ts'
@@ -76,23 +77,16 @@ interface ButtonsProps {
 const Buttons = ({ plant, onDecide, onEdit, onRetry, onDrop }: ButtonsProps): JSX.Element => (
   <p class="fields">
     {onDecide && (
-      <button type="button" class="primary" aria-label={say('waiting.decideOf', { plant })} onClick={onDecide}>
-        {say('waiting.decide')}
-      </button>
+      <Button
+        text={say('waiting.decide')}
+        class="primary"
+        aria-label={say('waiting.decideOf', { plant })}
+        onClick={onDecide}
+      />
     )}
-    {onEdit && (
-      <button type="button" aria-label={say('waiting.editOf', { plant })} onClick={onEdit}>
-        {say('plants.edit')}
-      </button>
-    )}
-    {onRetry && (
-      <button type="button" onClick={onRetry}>
-        {say('page.tryAgain')}
-      </button>
-    )}
-    <button type="button" aria-label={say('waiting.dropOf', { plant })} onClick={onDrop}>
-      {say('waiting.drop')}
-    </button>
+    {onEdit && <Button text={say('plants.edit')} aria-label={say('waiting.editOf', { plant })} onClick={onEdit} />}
+    {onRetry && <Button text={say('page.tryAgain')} onClick={onRetry} />}
+    <Button text={say('waiting.drop')} aria-label={say('waiting.dropOf', { plant })} onClick={onDrop} />
   </p>
 )
 
@@ -204,12 +198,8 @@ function Editor({ content, onSave, onCancel }: EditorProps): JSX.Element {
         />
         <TooLong member="tag" text={tag.value ?? content.tag ?? ''} />
       </label>
-      <button type="submit" class="primary">
-        {say('plants.save')}
-      </button>
-      <button type="button" onClick={onCancel}>
-        {say('plants.cancel')}
-      </button>
+      <Button text={say('plants.save')} type="submit" class="primary" />
+      <Button text={say('plants.cancel')} onClick={onCancel} />
     </form>
   )
 }

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { say } from '../../language/language.ts'
 import type { Waiting } from '../../offline/change.ts'
 import { dropMany, edited, endEdit, hasRead, ownerOf, strange, takeOver, waiting } from '../../offline/waiting.ts'
+import { Button } from '../../page/controls.tsx'
 import { focusMain } from '../../page/focus.ts'
 import { named } from '../../page/named.ts'
 import { Sentence } from '../../page/sentence.tsx'
@@ -82,12 +83,15 @@ function Strange({ session, changes }: StrangeProps): JSX.Element | null {
         ))}
       </ol>
       <p class="fields">
-        <button type="button" onClick={() => run(takeOver(changes, mine))}>
-          {say(isOfOther ? 'waiting.takeOver' : 'waiting.toThisStore')}
-        </button>
-        <button type="button" class="danger" onClick={() => run(dropMany(changes.map(({ key }) => key)))}>
-          {say('waiting.dropThem')}
-        </button>
+        <Button
+          text={say(isOfOther ? 'waiting.takeOver' : 'waiting.toThisStore')}
+          onClick={() => run(takeOver(changes, mine))}
+        />
+        <Button
+          text={say('waiting.dropThem')}
+          class="danger"
+          onClick={() => run(dropMany(changes.map(({ key }) => key)))}
+        />
       </p>
     </section>
   )

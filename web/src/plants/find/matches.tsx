@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { PlantstoreClient, Total } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
+import { Button } from '../../page/controls.tsx'
 import { isAbort, said } from '../../page/said.ts'
 import { Sentence } from '../../page/sentence.tsx'
 import { type Filter, wantedBy } from '../list/filter.ts'
@@ -95,9 +96,7 @@ export function Matches({ list, filter, total, counted, fault, countAll }: Match
         {counted === undefined && total !== undefined && total.plants > 0 && totalText(total)}
       </span>
       {total?.isExact === false && counted === undefined && countAll !== undefined && (
-        <button type="button" class="quiet" onClick={() => void countAll()}>
-          {say('matches.count')}
-        </button>
+        <Button text={say('matches.count')} class="quiet" onClick={() => void countAll()} />
       )}
       {fault !== '' && (
         <span role="alert">

@@ -2,6 +2,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { JSX, TargetedInputEvent } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say } from '../../language/language.ts'
+import { Button } from '../../page/controls.tsx'
 import { closeOnEscape } from '../../page/focus.ts'
 import { named } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
@@ -96,22 +97,18 @@ function Search({ search, isPresent, onChoose, onRename, onDelete }: SearchProps
       <button type="button" class="quiet search" aria-current={isPresent ? 'true' : undefined} onClick={onChoose}>
         <bdi translate={false}>{search.name}</bdi>
       </button>
-      <button
-        type="button"
+      <Button
+        text={say('tags.rename')}
         class="quiet"
         aria-label={say('searches.renameOf', { name: search.name })}
         onClick={onRename}
-      >
-        {say('tags.rename')}
-      </button>
-      <button
-        type="button"
+      />
+      <Button
+        text={say('plants.delete')}
         class="quiet"
         aria-label={say('searches.deleteOf', { name: search.name })}
         onClick={onDelete}
-      >
-        {say('plants.delete')}
-      </button>
+      />
     </>
   )
 }
@@ -129,7 +126,7 @@ function Save({ onSave }: { readonly onSave: (name: string) => boolean }): JSX.E
       <label for="search-name">{say('searches.saveAs')}</label>
       <div class="fields">
         <input id="search-name" {...field(name)} />
-        <button type="submit">{say('plants.save')}</button>
+        <Button text={say('plants.save')} type="submit" />
       </div>
     </form>
   )
@@ -171,7 +168,7 @@ function Rename({ search, onDone }: RenameProps): JSX.Element {
       }}
     >
       <input ref={place} aria-label={say('searches.newNameOf', { name: search.name })} {...field(name)} />
-      <button type="submit">{say('tags.rename')}</button>
+      <Button text={say('tags.rename')} type="submit" />
     </form>
   )
 }

@@ -4,6 +4,7 @@ import type { TagCount } from '../../../../client/src/index.ts'
 import type { TagFilter as Tagging } from '../../../../src/domain/plant-query.ts'
 import { numberOf, say } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
+import { Button } from '../../page/controls.tsx'
 import { ANY_TAG } from '../list/filter.ts'
 import { plantsIn } from '../many/done.tsx'
 import { shownTag } from './tag-chip.tsx'
@@ -103,14 +104,12 @@ function Leaf({ tag, plants, chosen, onChange, onRename }: BranchProps & TagCoun
         </span>
       </label>
       {onRename !== undefined && (
-        <button
-          type="button"
+        <Button
+          text={say('tags.rename')}
           class="quiet"
           aria-label={say('tags.renameOf', { tag: shownTag(tag) })}
           onClick={() => onRename(tag)}
-        >
-          {say('tags.rename')}
-        </button>
+        />
       )}
     </li>
   )

@@ -6,6 +6,7 @@ import { compareCodePoints, type TagFilter as Tagging } from '../../../../src/do
 import { say } from '../../language/language.ts'
 import { seenTags } from '../../offline/seen.ts'
 import { whenAway } from '../../page/connection.ts'
+import { Button } from '../../page/controls.tsx'
 import { closeOnEscape } from '../../page/focus.ts'
 import { useHelp, useRequest } from '../../page/request.ts'
 import { Fault } from '../../page/sentence.tsx'
@@ -58,11 +59,7 @@ export function TagFilter({ session, list, chosen, onChange }: TagFilterProps): 
               })
             }
           />
-          {next.value !== undefined && (
-            <button type="button" onClick={() => read(next.value)}>
-              {say('tags.more')}
-            </button>
-          )}
+          {next.value !== undefined && <Button text={say('tags.more')} onClick={() => read(next.value)} />}
           {tags.value?.length === 0 && fault.value === '' && <p class="note">{say('tags.none')}</p>}
         </div>
       </details>

@@ -4,6 +4,7 @@ import { say, timeOf } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
 import type { PlainKey } from '../../language/texts.ts'
 import { submit } from '../../offline/send.ts'
+import { Button } from '../../page/controls.tsx'
 import { named } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
 import { usePages } from '../../page/pages.ts'
@@ -67,30 +68,22 @@ export function History({ session, id, state, onRestored }: HistoryProps): JSX.E
             {mayWrite && (
               <div>
                 {before !== undefined && (
-                  <button
-                    type="button"
+                  <Button
+                    text={say('history.restore')}
                     class="quiet"
                     aria-label={say('history.restoreOf', { name: before.name })}
                     onClick={() => void restore(before)}
-                  >
-                    {say('history.restore')}
-                  </button>
+                  />
                 )}
                 {action !== undefined && (
-                  <button type="button" class="quiet" onClick={() => undo(action, at)}>
-                    {say('history.undo')}
-                  </button>
+                  <Button text={say('history.undo')} class="quiet" onClick={() => undo(action, at)} />
                 )}
               </div>
             )}
           </li>
         ))}
       </ol>
-      {next !== undefined && (
-        <button type="button" onClick={() => void read(next)}>
-          {say('history.earlier')}
-        </button>
-      )}
+      {next !== undefined && <Button text={say('history.earlier')} onClick={() => void read(next)} />}
       <Fault text={fault} onRetry={() => void read()} />
     </section>
   )

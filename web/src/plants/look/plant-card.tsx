@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import type { StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
+import { Button } from '../../page/controls.tsx'
 import { Further } from '../../page/further.tsx'
 import { linkTo } from '../../page/route.ts'
 import type { PlantChanges } from '../change/changes.ts'
@@ -58,9 +59,12 @@ export function PlantCard({ plant, changes, Heading, mayPrint, onCopy }: CardPro
             </span>
             <span role="gridcell" class="actions">
               {mayChange && (
-                <button type="button" class="primary" aria-label={say('plants.editOf', { id })} onClick={edit}>
-                  {say('plants.edit')}
-                </button>
+                <Button
+                  text={say('plants.edit')}
+                  class="primary"
+                  aria-label={say('plants.editOf', { id })}
+                  onClick={edit}
+                />
               )}
               {mayPrint && (
                 <a class="button" href={linkTo('labels', new URLSearchParams({ id }))}>
@@ -83,11 +87,7 @@ interface MoreProps extends Pick<CardProps, 'onCopy'> {
 
 const More = ({ id, onCopy, onDelete }: MoreProps): JSX.Element => (
   <Further label={say('plant.more', { id })}>
-    <button type="button" onClick={onCopy}>
-      {say('plants.another')}
-    </button>
-    <button type="button" class="danger" aria-label={say('plants.deleteOf', { id })} onClick={onDelete}>
-      {say('plants.delete')}
-    </button>
+    <Button text={say('plants.another')} onClick={onCopy} />
+    <Button text={say('plants.delete')} class="danger" aria-label={say('plants.deleteOf', { id })} onClick={onDelete} />
   </Further>
 )

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import type { ListedPlant, StoredPlant } from '../../../../client/src/index.ts'
 import { say, timeOf } from '../../language/language.ts'
+import { Button } from '../../page/controls.tsx'
 import { Icon } from '../../page/icon.tsx'
 import { linkTo } from '../../page/route.ts'
 import type { PlantChanges } from '../change/changes.ts'
@@ -107,14 +108,12 @@ const Buttons = ({ id, tabIndex, onEdit, onDelete }: ButtonsProps): JSX.Element 
     <button type="button" aria-label={say('plants.editOf', { id })} tabIndex={tabIndex} onClick={onEdit}>
       <Icon name="edit" /> <span class="word">{say('plants.edit')}</span>
     </button>
-    <button
-      type="button"
+    <Button
+      text={say('plants.delete')}
       class="delete"
       aria-label={say('plants.deleteOf', { id })}
       tabIndex={tabIndex}
       onClick={() => void onDelete()}
-    >
-      {say('plants.delete')}
-    </button>
+    />
   </>
 )

@@ -5,6 +5,7 @@ import { hasTagging } from '../../../../src/domain/plant-query.ts'
 import { say, timeOf } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
 import { SeenLine } from '../../offline/seen-line.tsx'
+import { Button } from '../../page/controls.tsx'
 import { linkTo, replaceQuery, route } from '../../page/route.ts'
 import { Fault } from '../../page/sentence.tsx'
 import type { ViewProps } from '../../session/session.ts'
@@ -87,9 +88,7 @@ function Beginning({ onAdd }: { readonly onAdd: () => void }): JSX.Element {
         <p>{say('begin.importNote')}</p>
       </li>
       <li class="card">
-        <button type="button" onClick={onAdd}>
-          {say('begin.enter')}
-        </button>
+        <Button text={say('begin.enter')} onClick={onAdd} />
         <p>{say('begin.enterNote')}</p>
       </li>
       <li class="card">
@@ -113,16 +112,8 @@ function NoMatch({ filter, onChange, onAdd }: NoMatchProps): JSX.Element {
   const words = filter.q.trim()
   return (
     <p class="leads">
-      {words !== '' && (
-        <button type="button" onClick={() => onChange({ q: '' })}>
-          {say('plants.clearSearch')}
-        </button>
-      )}
-      {hasTagging(filter) && (
-        <button type="button" onClick={() => onChange(ANY_TAG)}>
-          {say('plants.allTags')}
-        </button>
-      )}
+      {words !== '' && <Button text={say('plants.clearSearch')} onClick={() => onChange({ q: '' })} />}
+      {hasTagging(filter) && <Button text={say('plants.allTags')} onClick={() => onChange(ANY_TAG)} />}
       {onAdd !== undefined && id !== null && (
         <a class="button" href={linkTo('plant', new URLSearchParams({ id: String(id) }))}>
           {say('stocktake.enter')}

@@ -8,6 +8,7 @@ import { isSame, type Numbered } from '../../offline/change.ts'
 import { newAction } from '../../offline/new-action.ts'
 import { submitMany } from '../../offline/send-many.ts'
 import { connection } from '../../page/connection.ts'
+import { Button } from '../../page/controls.tsx'
 import { Dialog } from '../../page/dialog.tsx'
 import { named } from '../../page/named.ts'
 import { isAbort, said } from '../../page/said.ts'
@@ -82,9 +83,7 @@ export function BulkDialog(props: BulkProps): JSX.Element {
       )}
       {(now.kind === 'reading' || now.kind === 'unread') && (
         <div class="fields">
-          <button type="button" onClick={close}>
-            {say('plants.cancel')}
-          </button>
+          <Button text={say('plants.cancel')} onClick={close} />
         </div>
       )}
     </Dialog>
@@ -228,16 +227,19 @@ function Asking(props: AskingProps): JSX.Element {
         {isSeen && say('bulk.seenOnly')} {connection.value !== 'good' && say('bulk.waits')}
       </p>
       <div class="fields">
-        <button type="button" onClick={onCancel}>
-          {say('plants.cancel')}
-        </button>
-        <button type="submit" class={kind === 'delete' ? 'danger' : 'primary'} disabled={changes.length === 0}>
-          {changes.length === 0
-            ? say(TITLES[kind])
-            : say(kind === 'delete' ? 'bulk.deletePlants' : 'bulk.changePlants', {
-                plants: plantsIn(changes.length),
-              })}
-        </button>
+        <Button text={say('plants.cancel')} onClick={onCancel} />
+        <Button
+          text={
+            changes.length === 0
+              ? say(TITLES[kind])
+              : say(kind === 'delete' ? 'bulk.deletePlants' : 'bulk.changePlants', {
+                  plants: plantsIn(changes.length),
+                })
+          }
+          type="submit"
+          class={kind === 'delete' ? 'danger' : 'primary'}
+          disabled={changes.length === 0}
+        />
       </div>
     </form>
   )
@@ -288,10 +290,7 @@ function Question({ client, kind, from, count, elsewhere, onOnlyBelow, input, on
         {elsewhere > 0 && (
           <>
             {' '}
-            {say('bulk.elsewhere', { count: elsewhere })}{' '}
-            <button type="button" onClick={onOnlyBelow}>
-              {say('bulk.onlyBelow')}
-            </button>
+            {say('bulk.elsewhere', { count: elsewhere })} <Button text={say('bulk.onlyBelow')} onClick={onOnlyBelow} />
           </>
         )}
       </p>

@@ -7,6 +7,7 @@ import { sayWith } from '../../language/say-with.ts'
 import { plantOf } from '../../offline/attempt.ts'
 import { newAction } from '../../offline/new-action.ts'
 import { type Conflict, submitMany } from '../../offline/send-many.ts'
+import { Button } from '../../page/controls.tsx'
 import { Dialog } from '../../page/dialog.tsx'
 import { useRequest } from '../../page/request.ts'
 import { Sentence } from '../../page/sentence.tsx'
@@ -103,12 +104,14 @@ function HowMany({ isAdding, fault, onAdd, onClose }: HowManyProps): JSX.Element
       <p class="note">{say('copies.note', { most: MOST_LABELS })}</p>
       {fault !== '' && <p role="alert">{sayWith('copies.notAll', { why: <Sentence text={fault} /> })}</p>}
       <div class="fields">
-        <button type="button" onClick={onClose}>
-          {say('plants.cancel')}
-        </button>
-        <button type="submit" class="primary" disabled={!isReady} aria-disabled={isAdding}>
-          {isAdding ? say('plants.adding') : say('copies.add', { plants: plantsIn(wanted) })}
-        </button>
+        <Button text={say('plants.cancel')} onClick={onClose} />
+        <Button
+          text={isAdding ? say('plants.adding') : say('copies.add', { plants: plantsIn(wanted) })}
+          type="submit"
+          class="primary"
+          disabled={!isReady}
+          aria-disabled={isAdding}
+        />
       </div>
     </form>
   )
@@ -129,19 +132,15 @@ function AddedCopies({ plants, conflicts, onClose }: AddedProps): JSX.Element {
       </p>
       <Conflicts conflicts={conflicts} />
       <div class="fields">
-        <button type="button" onClick={onClose}>
-          {say('bulk.close')}
-        </button>
-        <button
-          type="button"
+        <Button text={say('bulk.close')} onClick={onClose} />
+        <Button
+          text={say('copies.print')}
           class="primary"
           onClick={() => {
             onClose()
             printLabels(plants)
           }}
-        >
-          {say('copies.print')}
-        </button>
+        />
       </div>
     </>
   )

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { PlantstoreClient } from '../../../../client/src/index.ts'
 import { megabytesOf, say } from '../../language/language.ts'
+import { Button } from '../../page/controls.tsx'
 import { closeOnEscape } from '../../page/focus.ts'
 import { isAbort, said } from '../../page/said.ts'
 import { saveFile } from '../../page/save-file.ts'
@@ -57,21 +58,13 @@ export function ExportPlants({ client, filter }: ExportProps): JSX.Element {
         <p class="note">
           {say(isAll(filter) ? 'export.all' : 'export.shown')} {idSought(filter.q) !== null && say('export.notById')}
         </p>
-        <button type="button" onClick={() => void run('csv')}>
-          {say('export.csv')}
-        </button>
-        <button type="button" onClick={() => void run('ndjson')}>
-          {say('export.ndjson')}
-        </button>
+        <Button text={say('export.csv')} onClick={() => void run('csv')} />
+        <Button text={say('export.ndjson')} onClick={() => void run('ndjson')} />
         <p role="status">
           {read.value !== undefined && say('export.read', { size: megabytesOf(read.value) })}
           <Warning {...pitfalls.value} />
         </p>
-        {read.value !== undefined && (
-          <button type="button" onClick={() => ending.current.abort()}>
-            {say('import.stop')}
-          </button>
-        )}
+        {read.value !== undefined && <Button text={say('import.stop')} onClick={() => ending.current.abort()} />}
         <Fault text={fault.value} />
       </div>
     </details>

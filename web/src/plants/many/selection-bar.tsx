@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import type { StoredPlant, Total } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import type { PlainKey } from '../../language/texts.ts'
+import { Button } from '../../page/controls.tsx'
 import { Further } from '../../page/further.tsx'
 import { tell } from '../../page/notices.tsx'
 import { go } from '../../page/route.ts'
@@ -125,9 +126,7 @@ async function print({ session, selection }: BarProps): Promise<void> {
 }
 
 const buttonOf = ({ label, run }: Action, name: string | undefined): JSX.Element => (
-  <button key={label} type="button" class={name} onClick={run}>
-    {say(label)}
-  </button>
+  <Button text={say(label)} key={label} class={name} onClick={run} />
 )
 
 /** The actions that a wide window has beside its menu of further ones. */

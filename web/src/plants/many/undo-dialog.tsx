@@ -5,6 +5,7 @@ import type { Action, PlantstoreClient, UndoReport } from '../../../../client/sr
 import { say } from '../../language/language.ts'
 import { newAction } from '../../offline/new-action.ts'
 import type { Conflict, OfMany } from '../../offline/send-many.ts'
+import { Button } from '../../page/controls.tsx'
 import { Dialog } from '../../page/dialog.tsx'
 import { plain } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
@@ -81,13 +82,13 @@ function UndoDialog(props: UndoProps): JSX.Element {
         <Work title={plain(title)} step={now} onStop={stop} onGoOn={() => void run()} onClose={onClose} />
       ) : (
         <div class="fields">
-          <button type="button" onClick={onClose}>
-            {say('plants.cancel')}
-          </button>
+          <Button text={say('plants.cancel')} onClick={onClose} />
           {now.kind === 'asking' && now.report.restored > 0 && (
-            <button type="button" class="primary" onClick={() => void run()}>
-              {say('bulk.undoFor', { plants: plantsIn(now.report.restored) })}
-            </button>
+            <Button
+              text={say('bulk.undoFor', { plants: plantsIn(now.report.restored) })}
+              class="primary"
+              onClick={() => void run()}
+            />
           )}
         </div>
       )}

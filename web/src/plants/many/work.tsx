@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { say } from '../../language/language.ts'
 import type { Conflict } from '../../offline/send-many.ts'
+import { Button } from '../../page/controls.tsx'
 import { Sentence } from '../../page/sentence.tsx'
 import { Conflicts } from './done.tsx'
 
@@ -34,9 +35,7 @@ export function Work({ title, step, onStop, onGoOn, onClose }: WorkProps): JSX.E
         <p role="status">{say('bulk.working', { count: step.done, of: step.of })}</p>
         <progress aria-label={title} max={step.of} value={step.done} />
         <div class="fields">
-          <button type="button" onClick={onStop}>
-            {say('import.stop')}
-          </button>
+          <Button text={say('import.stop')} onClick={onStop} />
         </div>
       </>
     )
@@ -54,14 +53,8 @@ export function Work({ title, step, onStop, onGoOn, onClose }: WorkProps): JSX.E
         </p>
       )}
       <div class="fields">
-        {fault !== '' && (
-          <button type="button" class="primary" onClick={onGoOn}>
-            {say('import.goOn')}
-          </button>
-        )}
-        <button type="button" onClick={onClose}>
-          {say('bulk.close')}
-        </button>
+        {fault !== '' && <Button text={say('import.goOn')} class="primary" onClick={onGoOn} />}
+        <Button text={say('bulk.close')} onClick={onClose} />
       </div>
     </>
   )
