@@ -6,13 +6,14 @@ import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import { newAction } from '../offline/new-action.ts'
 import { type OfMany, submitMany } from '../offline/send-many.ts'
-import { Button } from '../page/controls.tsx'
+import { Button, Check } from '../page/controls.tsx'
 import { focusMain } from '../page/focus.ts'
 import { usePages } from '../page/pages.ts'
 import { useRequest } from '../page/request.ts'
 import { linkTo } from '../page/route.ts'
 import { Fault } from '../page/sentence.tsx'
 import { SearchField } from '../plants/find/search-field.tsx'
+import { shownTag } from '../plants/find/tag-chip.tsx'
 import { Selection } from '../plants/list/selection.ts'
 import { Conflicts } from '../plants/many/done.tsx'
 import { tellDone } from '../plants/many/undo-dialog.tsx'
@@ -126,17 +127,15 @@ function BringBack({ plants, selection, isBusy, onRun }: BringBackProps): JSX.El
   const left = plants.filter(({ id }) => !selection.has(id))
   return (
     <p class="fields">
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={left.length === 0}
-          onChange={() => {
-            if (left.length === 0) selection.clear()
-            else for (const plant of left) selection.toggle(plant)
-          }}
-        />
+      <Check
+        isOn={left.length === 0}
+        onChange={() => {
+          if (left.length === 0) selection.clear()
+          else for (const plant of left) selection.toggle(plant)
+        }}
+      >
         {say('deleted.selectAll')}
-      </label>
+      </Check>
       <Button text={say('deleted.bringBack')} class="primary" disabled={count === 0 || isBusy} onClick={onRun} />
       <span role="status">{count > 0 && say('bulk.selected', { count })}</span>
     </p>
@@ -171,7 +170,7 @@ function Row({ entry: { before, time, token }, actorOf, selection }: RowProps): 
           <strong dir="auto" translate={false}>
             {name}
           </strong>{' '}
-          {tag !== undefined && <bdi translate={false}>{tag === '' ? say('plants.emptyTag') : tag}</bdi>}
+          {tag !== undefined && <bdi translate={false}>{shownTag(tag)}</bdi>}
         </p>
         <p class="note">
           <time dateTime={time}>{timeOf(time, 'short')}</time>{' '}

@@ -1,8 +1,8 @@
 import { computed, signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
+import { Field } from '../page/controls.tsx'
 import { factOf } from '../page/fact.ts'
-import { FieldNote } from '../page/sentence.tsx'
 import { SERVICE } from '../page/service.ts'
 import { keepStored, onForgotten, storedAs } from '../page/stored.ts'
 
@@ -76,24 +76,18 @@ export const addressOf = (id: bigint): string => `${phoneAddress.value}/#/plant?
 /** Asks for the address in codes that phones scan. The device remembers it. @param purpose of a good address */
 export function PhoneAddress({ purpose }: { readonly purpose: string }): JSX.Element {
   return (
-    <div class="field">
-      <label for="label-base">{say('labels.address')}</label>
-      <input
-        id="label-base"
-        type="url"
-        autocomplete="off"
-        placeholder={PUBLIC_URL}
-        aria-invalid={baseFault.value !== undefined}
-        aria-describedby="label-base-note"
-        value={base.value}
-        onInput={(event) => {
-          base.value = event.currentTarget.value
-          keep({ base: base.value })
-        }}
-      />
-      <FieldNote name="label-base-note" fault={baseFault.value}>
-        {isLoopback.value ? say('labels.loopback') : purpose}
-      </FieldNote>
-    </div>
+    <Field
+      id="label-base"
+      label={say('labels.address')}
+      fault={baseFault.value}
+      note={isLoopback.value ? say('labels.loopback') : purpose}
+      type="url"
+      placeholder={PUBLIC_URL}
+      value={base.value}
+      onText={(text) => {
+        base.value = text
+        keep({ base: text })
+      }}
+    />
   )
 }

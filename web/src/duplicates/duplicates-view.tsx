@@ -63,14 +63,7 @@ export function DuplicatesView({ session }: ViewProps): JSX.Element {
       <Fault text={fault.value} onRetry={search} />
       {section('duplicates.twins', twins)}
       {section('duplicates.others', others)}
-      {left > 0 && (
-        <Button
-          text={say('duplicates.moreNames', { count: left })}
-          onClick={() => {
-            most.value += PAGE
-          }}
-        />
-      )}
+      {left > 0 && <Button text={say('duplicates.moreNames', { count: left })} onClick={() => (most.value += PAGE)} />}
       {hidden > 0 && <Hidden count={hidden} />}
       {found.value !== undefined && <Button text={say('duplicates.again')} onClick={search} />}
     </>

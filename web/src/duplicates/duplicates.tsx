@@ -6,10 +6,11 @@ import { say } from '../language/language.ts'
 import { newAction } from '../offline/new-action.ts'
 import { type Conflict, submitMany } from '../offline/send-many.ts'
 import { Button } from '../page/controls.tsx'
-import { Dialog } from '../page/dialog.tsx'
+import { Question } from '../page/dialog.tsx'
 import { named } from '../page/named.ts'
 import { Fault } from '../page/sentence.tsx'
 import { DecideTogether } from '../plants/change/decide.tsx'
+import { shownTag } from '../plants/find/tag-chip.tsx'
 import type { PlantList } from '../plants/list/plant-list.ts'
 import { Conflicts, plantsIn } from '../plants/many/done.tsx'
 import { tellDone } from '../plants/many/undo-dialog.tsx'
@@ -140,12 +141,7 @@ function Choice({ group, kept, most, mayWrite }: ChoiceProps): JSX.Element {
         </label>
       ))}
       {left > 0 && (
-        <Button
-          text={say('duplicates.more', { plants: plantsIn(left) })}
-          onClick={() => {
-            most.value += PAGE
-          }}
-        />
+        <Button text={say('duplicates.more', { plants: plantsIn(left) })} onClick={() => (most.value += PAGE)} />
       )}
     </>
   )
@@ -190,26 +186,22 @@ interface AcrossProps {
 function AcrossTags({ kept, plants, onAnswer }: AcrossProps): JSX.Element {
   const far = plants.filter((plant) => !hasSameTag(plant, kept))
   return (
-    <Dialog title={say('duplicates.acrossTitle')} onCancel={() => onAnswer(false)}>
+    <Question
+      title={say('duplicates.acrossTitle')}
+      stay={say('plants.cancel')}
+      act={say('bulk.deletePlants', { plants: plantsIn(plants.length) })}
+      isDanger
+      onCancel={() => onAnswer(false)}
+      onAct={() => onAnswer(true)}
+    >
       <p>{say('duplicates.across', { id: String(kept.id), plants: plantsIn(far.length) })}</p>
       <ul class="samples">
         {far.map(({ id, tag }) => (
           <li key={String(id)}>
-            {String(id)}{' '}
-            <bdi translate={false}>
-              {tag === undefined ? say('plants.noTag') : tag === '' ? say('plants.emptyTag') : tag}
-            </bdi>
+            {String(id)} <bdi translate={false}>{tag === undefined ? say('plants.noTag') : shownTag(tag)}</bdi>
           </li>
         ))}
       </ul>
-      <div class="fields">
-        <Button text={say('plants.cancel')} onClick={() => onAnswer(false)} />
-        <Button
-          text={say('bulk.deletePlants', { plants: plantsIn(plants.length) })}
-          class="danger"
-          onClick={() => onAnswer(true)}
-        />
-      </div>
-    </Dialog>
+    </Question>
   )
 }

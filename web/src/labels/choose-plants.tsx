@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
-import { Button } from '../page/controls.tsx'
+import { Button, Check, Field } from '../page/controls.tsx'
 import { tell } from '../page/notices.tsx'
 import { useRequest } from '../page/request.ts'
 import { replaceQuery, route } from '../page/route.ts'
@@ -107,18 +107,14 @@ function Search({ text, filter }: { readonly text: Signal<string>; readonly filt
   const tags = filter.tagPrefix === undefined ? filter.tags : [shownGroup(filter.tagPrefix)]
   return (
     <>
-      <div class="field">
-        <label for="label-search">{say('plants.search')}</label>
-        <input
-          id="label-search"
-          type="search"
-          dir="auto"
-          autocomplete="off"
-          spellcheck={false}
-          value={text.value}
-          onInput={(event) => (text.value = event.currentTarget.value)}
-        />
-      </div>
+      <Field
+        id="label-search"
+        label={say('plants.search')}
+        type="search"
+        spellcheck={false}
+        value={text.value}
+        onText={(typed) => (text.value = typed)}
+      />
       {filter.untagged === true && <p class="note">{say('labels.onlyUntagged')}</p>}
       {tags.length > 0 && (
         <p class="note">
@@ -138,17 +134,12 @@ function Found({ plants }: { readonly plants: readonly StoredPlant[] }): JSX.Ele
     <ul class="found">
       {plants.map((plant) => (
         <li key={String(plant.id)}>
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={chosen.value.length > 0 && isChosen(plant.id)}
-              onChange={(event) => choose(plant, event.currentTarget.checked)}
-            />
+          <Check isOn={chosen.value.length > 0 && isChosen(plant.id)} onChange={(isOn) => choose(plant, isOn)}>
             <bdi translate={false}>{plant.name.slice(0, 200)}</bdi>{' '}
             <span class="count" translate={false}>
               {String(plant.id)}
             </span>
-          </label>
+          </Check>
         </li>
       ))}
     </ul>

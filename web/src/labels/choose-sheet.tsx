@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { PhoneAddress } from '../codes/service-address.tsx'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
-import { FieldNote } from '../page/sentence.tsx'
+import { Choice, Field } from '../page/controls.tsx'
 import { change, faults, options, ROLL_WIDTH, type SheetKind, skip } from './options.ts'
 import type { Sheet } from './sheets.ts'
 
@@ -33,23 +33,13 @@ export function ChooseSheet(): JSX.Element {
   return (
     <fieldset>
       <legend>{say('labels.sheet')}</legend>
-      <div class="field">
-        <label for="sheet-kind">{say('labels.on')}</label>
-        <select
-          id="sheet-kind"
-          value={kind}
-          onChange={({ currentTarget: { value } }) => {
-            const found = KINDS.find((each) => each === value)
-            if (found !== undefined) change({ kind: found })
-          }}
-        >
-          {KINDS.map((each) => (
-            <option key={each} value={each}>
-              {titleOf(each)}
-            </option>
-          ))}
-        </select>
-      </div>
+      <Choice
+        id="sheet-kind"
+        label={say('labels.on')}
+        value={kind}
+        options={KINDS.map((each) => [each, titleOf(each)])}
+        onChoose={(chosen) => change({ kind: chosen })}
+      />
       {kind === 'roll' && (
         <>
           <NumberField
@@ -100,21 +90,15 @@ interface NumberFieldProps {
 }
 
 function NumberField({ name, title, value, onChange }: NumberFieldProps): JSX.Element {
-  const fault = faults.value.get(name)
   return (
-    <div class="field">
-      <label for={`label-${name}`}>{title}</label>
-      <input
-        id={`label-${name}`}
-        type="number"
-        step="any"
-        autocomplete="off"
-        aria-invalid={fault !== undefined}
-        aria-describedby={`label-${name}-note`}
-        value={Number.isNaN(value) ? '' : value}
-        onInput={(event) => onChange(event.currentTarget.valueAsNumber)}
-      />
-      <FieldNote name={`label-${name}-note`} fault={fault} />
-    </div>
+    <Field
+      id={`label-${name}`}
+      label={title}
+      fault={faults.value.get(name)}
+      type="number"
+      step="any"
+      value={Number.isNaN(value) ? '' : value}
+      onText={(text) => onChange(Number.parseFloat(text))}
+    />
   )
 }

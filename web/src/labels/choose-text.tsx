@@ -2,13 +2,12 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
-import { Button } from '../page/controls.tsx'
-import { FieldNote } from '../page/sentence.tsx'
+import { Button, Check, Choice, Field } from '../page/controls.tsx'
 import { CODES, type Codes } from './layout.ts'
 import { change, faults, MOST_CHARACTERS, options } from './options.ts'
-import { FIELDS, type Field } from './wording.ts'
+import { FIELDS, type Field as FieldName } from './wording.ts'
 
-const FIELD_TITLES: Readonly<Record<Field, PlainKey>> = {
+const FIELD_TITLES: Readonly<Record<FieldName, PlainKey>> = {
   name: 'plants.name',
   tag: 'plants.tag',
   id: 'plants.id',
@@ -29,14 +28,9 @@ export function ChooseText(): JSX.Element {
     <fieldset>
       <legend>{say('labels.text')}</legend>
       <Lines />
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={options.value.isItalic}
-          onChange={(event) => change({ isItalic: event.currentTarget.checked })}
-        />
+      <Check isOn={options.value.isItalic} onChange={(isItalic) => change({ isItalic })}>
         {say('labels.italic')}
-      </label>
+      </Check>
       <ChooseCodes />
     </fieldset>
   )
@@ -48,7 +42,7 @@ function Lines(): JSX.Element {
   const current = useSignal(0)
   const setLine = (at: number, text: string) =>
     change({ lines: lines.map((line, i) => (i === at ? text.slice(0, MOST_CHARACTERS) : line)) })
-  const insert = (field: Field) => {
+  const insert = (field: FieldName) => {
     const input = document.getElementById(inputId(current.value))
     if (!(input instanceof HTMLInputElement)) return
     const { selectionStart, selectionEnd, value } = input
@@ -59,25 +53,20 @@ function Lines(): JSX.Element {
   return (
     <>
       {lines.map((line, i) => (
-        <div class="field" key={inputId(i)}>
-          <label for={inputId(i)}>{say('labels.line', { number: i + 1 })}</label>
-          <input
-            id={inputId(i)}
-            dir="auto"
-            autocomplete="off"
-            spellcheck={false}
-            maxLength={MOST_CHARACTERS}
-            aria-invalid={faults.value.has(`line-${i}`)}
-            aria-describedby={`${inputId(i)}-note`}
-            value={line}
-            onClick={() => (current.value = i)}
-            onInput={(event) => {
-              current.value = i
-              setLine(i, event.currentTarget.value)
-            }}
-          />
-          <FieldNote name={`${inputId(i)}-note`} fault={faults.value.get(`line-${i}`)} />
-        </div>
+        <Field
+          key={inputId(i)}
+          id={inputId(i)}
+          label={say('labels.line', { number: i + 1 })}
+          fault={faults.value.get(`line-${i}`)}
+          spellcheck={false}
+          maxLength={MOST_CHARACTERS}
+          value={line}
+          onClick={() => (current.value = i)}
+          onText={(text) => {
+            current.value = i
+            setLine(i, text)
+          }}
+        />
       ))}
       <div class="fields" role="group" aria-label={say('labels.insert', { number: current.value + 1 })}>
         <span class="note">{say('labels.insert', { number: current.value + 1 })}</span>
@@ -92,27 +81,14 @@ function Lines(): JSX.Element {
 function ChooseCodes(): JSX.Element {
   const { codes } = options.value
   return (
-    <div class="field">
-      <label for="label-codes">{say('labels.codes')}</label>
-      <select
-        id="label-codes"
-        value={codes}
-        aria-invalid={faults.value.has('codes')}
-        aria-describedby="label-codes-note"
-        onChange={({ currentTarget: { value } }) => {
-          const found = CODES.find((each) => each === value)
-          if (found !== undefined) change({ codes: found })
-        }}
-      >
-        {CODES.map((each) => (
-          <option key={each} value={each}>
-            {say(CODE_TITLES[each])}
-          </option>
-        ))}
-      </select>
-      <FieldNote name="label-codes-note" fault={faults.value.get('codes')}>
-        {codes === 'qr' ? '' : say('labels.barsNote')}
-      </FieldNote>
-    </div>
+    <Choice
+      id="label-codes"
+      label={say('labels.codes')}
+      fault={faults.value.get('codes')}
+      note={codes === 'qr' ? undefined : say('labels.barsNote')}
+      value={codes}
+      options={CODES.map((each) => [each, say(CODE_TITLES[each])])}
+      onChoose={(chosen) => change({ codes: chosen })}
+    />
   )
 }

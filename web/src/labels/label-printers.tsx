@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
-import { Button } from '../page/controls.tsx'
+import { Button, Choice } from '../page/controls.tsx'
 import { tell } from '../page/notices.tsx'
 import { useRequest } from '../page/request.ts'
 import { saveFile } from '../page/save-file.ts'
-import { Fault, FieldNote } from '../page/sentence.tsx'
+import { Fault } from '../page/sentence.tsx'
 import { type LabelJob, labelsOfPage, pagesOf, type Type, tooThin } from './document.ts'
 import type { Usb } from './label-printer.ts'
 import { change, LEAST, options, PRINT_HEADS } from './options.ts'
@@ -63,7 +63,14 @@ export function LabelPrinters({ job, type, make }: LabelPrintersProps): JSX.Elem
     <details>
       <summary>{say('labels.printers')}</summary>
       <p class="note">{say('labels.printersNote')}</p>
-      <Resolution fault={thin && say('labels.thinCode', { id: thin.id, least: LEAST })} />
+      <Choice
+        id="label-dpi"
+        label={say('labels.resolution')}
+        fault={thin && say('labels.thinCode', { id: thin.id, least: LEAST })}
+        value={dpi}
+        options={PRINT_HEADS.map((each) => [each, `${each} dpi`])}
+        onChoose={(chosen) => change({ dpi: chosen })}
+      />
       {thin === undefined && (
         <div class="fields">
           <Button text={say('labels.saveZpl')} aria-disabled={isBusy.value} onClick={() => make(() => void save())} />
@@ -79,30 +86,5 @@ export function LabelPrinters({ job, type, make }: LabelPrintersProps): JSX.Elem
       )}
       <Fault text={fault.value} />
     </details>
-  )
-}
-
-function Resolution({ fault }: { readonly fault: string | undefined }): JSX.Element {
-  return (
-    <div class="field">
-      <label for="label-dpi">{say('labels.resolution')}</label>
-      <select
-        id="label-dpi"
-        value={options.value.dpi}
-        aria-invalid={fault !== undefined}
-        aria-describedby="label-dpi-note"
-        onChange={({ currentTarget: { value } }) => {
-          const found = PRINT_HEADS.find((each) => String(each) === value)
-          if (found !== undefined) change({ dpi: found })
-        }}
-      >
-        {PRINT_HEADS.map((each) => (
-          <option key={each} value={each}>
-            {`${each} dpi`}
-          </option>
-        ))}
-      </select>
-      <FieldNote name="label-dpi-note" fault={fault} />
-    </div>
   )
 }

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
-import { Button } from '../page/controls.tsx'
+import { Button, Field, submitting } from '../page/controls.tsx'
 import { tell } from '../page/notices.tsx'
 import { useRequest } from '../page/request.ts'
 import { Sentence } from '../page/sentence.tsx'
@@ -28,26 +28,16 @@ export function ReserveIds({ client }: { readonly client: PlantstoreClient }): J
     <fieldset>
       <legend>{say('labels.toComeTitle')}</legend>
       <p class="note">{say('labels.toComeNote')}</p>
-      <form
-        class="fields"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (!isBusy.value) reserve()
-        }}
-      >
-        <div class="field">
-          <label for="reserve-count">{say('view.labels')}</label>
-          <input
-            id="reserve-count"
-            inputMode="numeric"
-            autocomplete="off"
-            aria-invalid={fault.value !== ''}
-            aria-describedby="reserve-fault"
-            value={count.value}
-            onInput={(event) => (count.value = event.currentTarget.value)}
-          />
-        </div>
+      <form class="fields" noValidate onSubmit={submitting(() => !isBusy.value && reserve())}>
+        <Field
+          id="reserve-count"
+          label={say('view.labels')}
+          inputMode="numeric"
+          aria-invalid={fault.value !== ''}
+          aria-describedby="reserve-fault"
+          value={count.value}
+          onText={(text) => (count.value = text)}
+        />
         <Button text={say('labels.reserve')} type="submit" aria-disabled={isBusy.value} />
       </form>
       <p role="alert" id="reserve-fault">

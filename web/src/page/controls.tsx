@@ -1,4 +1,4 @@
-import type { ButtonHTMLAttributes, ComponentChildren, JSX } from 'preact'
+import type { AllHTMLAttributes, ButtonHTMLAttributes, ComponentChildren, JSX, RefObject } from 'preact'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes, 'children'> {
   readonly text: ComponentChildren
@@ -10,3 +10,116 @@ export const Button = ({ text, type = 'button', ...others }: ButtonProps): JSX.E
     {text}
   </button>
 )
+
+interface CheckProps {
+  readonly isOn: boolean
+  readonly onChange: (isOn: boolean) => void
+  readonly children: ComponentChildren
+}
+
+export const Check = ({ isOn, onChange, children }: CheckProps): JSX.Element => (
+  <label class="check">
+    <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.currentTarget.checked)} />
+    {children}
+  </label>
+)
+
+interface Told {
+  readonly id: string
+  readonly label: string
+  /** Why the text is none that the field takes, in place of its note. */
+  readonly fault?: string | undefined
+  /** What the label does not say of the field. */
+  readonly note?: string | undefined
+}
+
+type InputMember =
+  | 'inputMode'
+  | 'list'
+  | 'max'
+  | 'maxLength'
+  | 'onClick'
+  | 'placeholder'
+  | 'required'
+  | 'spellcheck'
+  | 'step'
+type Described = 'aria-describedby' | 'aria-invalid'
+
+interface FieldProps extends Told, Pick<AllHTMLAttributes<HTMLInputElement>, InputMember | Described> {
+  readonly type?: 'text' | 'search' | 'url' | 'number' | 'date'
+  readonly value: string | number
+  readonly onText: (text: string) => void
+  readonly place?: RefObject<HTMLInputElement | null>
+  /** What else stands below the field. */
+  readonly children?: ComponentChildren
+}
+
+/** A field for a text. */
+export function Field({ id, label, fault, note, value, onText, place, children, ...others }: FieldProps): JSX.Element {
+  return (
+    <Labelled {...{ id, label, fault, note }}>
+      <input
+        {...attributesOf({ id, fault, note })}
+        {...(place && { ref: place })}
+        dir="auto"
+        autocomplete="off"
+        value={value}
+        onInput={(event) => onText(event.currentTarget.value)}
+        {...others}
+      />
+      {children}
+    </Labelled>
+  )
+}
+
+interface ChoiceProps<T> extends Told {
+  readonly value: T
+  readonly options: readonly (readonly [value: T, text: string])[]
+  readonly onChoose: (value: T) => void
+}
+
+/** A field for one of some values. */
+export function Choice<T extends string | number>({ value, options, onChoose, ...told }: ChoiceProps<T>): JSX.Element {
+  return (
+    <Labelled {...told}>
+      <select
+        {...attributesOf(told)}
+        value={value}
+        onChange={({ currentTarget }) => {
+          const chosen = options[currentTarget.selectedIndex]
+          if (chosen !== undefined) onChoose(chosen[0])
+        }}
+      >
+        {options.map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </Labelled>
+  )
+}
+
+const attributesOf = ({ id, fault, note }: Omit<Told, 'label'>) => ({
+  id,
+  'aria-invalid': fault === undefined ? undefined : true,
+  'aria-describedby': fault === undefined && note === undefined ? undefined : `${id}-note`,
+})
+
+const Labelled = ({ id, label, fault, note, children }: Told & { readonly children: ComponentChildren }) => (
+  <div class="field">
+    <label for={id}>{label}</label>
+    {children}
+    {(fault ?? note) !== undefined && (
+      <span id={`${id}-note`} class={fault === undefined ? 'note' : 'note bad'}>
+        {fault ?? note}
+      </span>
+    )}
+  </div>
+)
+
+/** Does something where a form is sent, which the browser would send by itself. */
+export const submitting = (run: () => void) => (event: Event) => {
+  event.preventDefault()
+  run()
+}

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { Button } from './controls.tsx'
 
 interface DialogProps {
   readonly title: ComponentChildren
@@ -47,6 +48,25 @@ export function Dialog({ title, children, onCancel }: DialogProps): JSX.Element 
     </dialog>
   )
 }
+
+interface QuestionProps extends DialogProps {
+  /** The answer that changes nothing. */
+  readonly stay: string
+  readonly act: string
+  readonly isDanger?: boolean
+  readonly onAct: () => void
+}
+
+/** Asks before something is done, and gives the focus to the answer that changes nothing. */
+export const Question = ({ stay, act, isDanger = false, onAct, children, ...asked }: QuestionProps): JSX.Element => (
+  <Dialog {...asked}>
+    {children}
+    <div class="fields">
+      <Button text={stay} onClick={asked.onCancel} />
+      <Button text={act} class={isDanger ? 'danger' : 'primary'} onClick={onAct} />
+    </div>
+  </Dialog>
+)
 
 /** Gives the focus to the first field, else to the first button, which is the one that changes nothing. */
 function begin(dialog: HTMLDialogElement): void {

@@ -49,19 +49,3 @@ export function Fault({ text, onRetry }: FaultProps): JSX.Element | null {
     </p>
   )
 }
-
-interface FieldNoteProps {
-  /** Its field names it as its description. */
-  readonly name: string
-  readonly fault: string | undefined
-  readonly children?: string
-}
-
-/** Shows the fault of a field, or its purpose if there is no fault. */
-export function FieldNote({ name, fault, children = '' }: FieldNoteProps): JSX.Element {
-  return (
-    <span id={name} class={fault === undefined ? 'note' : 'note bad'}>
-      {fault ?? children}
-    </span>
-  )
-}

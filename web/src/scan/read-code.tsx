@@ -4,7 +4,7 @@ import { useRef } from 'preact/hooks'
 import { accept, type Code, codeIn, codeTyped } from '../codes/label-address.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
-import { Button } from '../page/controls.tsx'
+import { Button, submitting } from '../page/controls.tsx'
 import { focusMain } from '../page/focus.ts'
 import { Camera } from './camera-view.tsx'
 
@@ -48,12 +48,11 @@ export function ReadCode({ onLabel, hasCamera, action }: ReadProps): JSX.Element
       )}
       <form
         class="fields"
-        onSubmit={(event) => {
-          event.preventDefault()
+        onSubmit={submitting(() => {
           if (typed.value.trim() === '') return
           take(codeTyped(typed.value))
           typed.value = ''
-        }}
+        })}
       >
         <label class="hidden" for="label-code">
           {say('scan.id')}

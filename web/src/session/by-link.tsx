@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import { Button } from '../page/controls.tsx'
-import { Dialog } from '../page/dialog.tsx'
+import { Question } from '../page/dialog.tsx'
 import { losses } from '../page/leaving.ts'
 import { route } from '../page/route.ts'
 import { nameOf } from './actor.ts'
@@ -14,11 +14,14 @@ import { Losses } from './sign-out.tsx'
 export function LinkDialog({ own }: Session): JSX.Element | null {
   const offer = offered.value
   if (offer === undefined) return null
-  const stay = () => {
-    offered.value = undefined
-  }
   return (
-    <Dialog title={sayWith('link.title', { name: <bdi translate={false}>{nameOf(offer.own)}</bdi> })} onCancel={stay}>
+    <Question
+      title={sayWith('link.title', { name: <bdi translate={false}>{nameOf(offer.own)}</bdi> })}
+      stay={say('signOut.stay')}
+      act={say(losses.value.length === 0 ? 'link.accept' : 'link.acceptAndLose')}
+      onCancel={() => (offered.value = undefined)}
+      onAct={() => void acceptOffer(offer)}
+    >
       <p>
         {sayWith('link.text', {
           own: <bdi translate={false}>{nameOf(own)}</bdi>,
@@ -26,15 +29,7 @@ export function LinkDialog({ own }: Session): JSX.Element | null {
         })}
       </p>
       <Losses />
-      <div class="fields">
-        <Button text={say('signOut.stay')} onClick={stay} />
-        <Button
-          text={say(losses.value.length === 0 ? 'link.accept' : 'link.acceptAndLose')}
-          class="primary"
-          onClick={() => void acceptOffer(offer)}
-        />
-      </div>
-    </Dialog>
+    </Question>
   )
 }
 

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say } from '../language/language.ts'
 import { LanguageMenu } from '../language/language-menu.tsx'
 import { sayWith } from '../language/say-with.ts'
-import { Button } from '../page/controls.tsx'
+import { Button, Check, submitting } from '../page/controls.tsx'
 import { said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
 import { SERVICE } from '../page/service.ts'
@@ -21,12 +21,7 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
       <h1 class="brand">
         <img src={`${SERVICE}/page/icon.svg`} alt="" /> <span>Plantstore</span>
       </h1>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void signIn(token.value.trim(), remember.value)
-        }}
-      >
+      <form onSubmit={submitting(() => void signIn(token.value.trim(), remember.value))}>
         <label for="token">{say('signIn.token')}</label>
         <input
           id="token"
@@ -43,14 +38,9 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
         <p id="token-note" class="note">
           {sayWith('signIn.tokenNote', { command: <code>plantstore token create</code> })}
         </p>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={remember.value}
-            onChange={(event) => (remember.value = event.currentTarget.checked)}
-          />
+        <Check isOn={remember.value} onChange={(isOn) => (remember.value = isOn)}>
           {say('signIn.remember')}
-        </label>
+        </Check>
         <p class="note">{say('signIn.rememberNote')}</p>
         <Fault text={why} />
         <Button text={say('signIn.submit')} type="submit" class="primary" />

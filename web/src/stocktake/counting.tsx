@@ -9,7 +9,7 @@ import { SeenLine } from '../offline/seen-line.tsx'
 import { onSent } from '../offline/waiting.ts'
 import { useRepeat, whenAway } from '../page/connection.ts'
 import { Button } from '../page/controls.tsx'
-import { Dialog } from '../page/dialog.tsx'
+import { Question } from '../page/dialog.tsx'
 import { Icon } from '../page/icon.tsx'
 import { named } from '../page/named.ts'
 import { linkTo } from '../page/route.ts'
@@ -67,7 +67,18 @@ export function Counting({ session, stocktake }: CountingProps): JSX.Element {
           isReading={reads.value > 0}
         />
       </div>
-      {isEnding.value && <EndDialog onStay={() => (isEnding.value = false)} />}
+      {isEnding.value && (
+        <Question
+          title={say('stocktake.endTitle')}
+          stay={say('stocktake.stay')}
+          act={say('stocktake.endIt')}
+          isDanger
+          onCancel={() => (isEnding.value = false)}
+          onAct={end}
+        >
+          <p>{say('stocktake.endNote')}</p>
+        </Question>
+      )}
     </>
   )
 }
@@ -155,19 +166,6 @@ function Tools({ hasCamera, mayWrite, onEnd }: ToolsProps): JSX.Element {
       )}
       <Button text={say('stocktake.end')} onClick={onEnd} />
     </div>
-  )
-}
-
-/** Asks before what was counted is forgotten. */
-function EndDialog({ onStay }: { readonly onStay: () => void }): JSX.Element {
-  return (
-    <Dialog title={say('stocktake.endTitle')} onCancel={onStay}>
-      <p>{say('stocktake.endNote')}</p>
-      <div class="fields">
-        <Button text={say('stocktake.stay')} onClick={onStay} />
-        <Button text={say('stocktake.endIt')} class="danger" onClick={end} />
-      </div>
-    </Dialog>
   )
 }
 

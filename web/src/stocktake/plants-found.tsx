@@ -5,7 +5,7 @@ import { words as wordsOf } from '../../../src/domain/plant-query.ts'
 import { numberOf, say } from '../language/language.ts'
 import { plantOf } from '../offline/attempt.ts'
 import { waitingFor } from '../offline/waiting.ts'
-import { Button } from '../page/controls.tsx'
+import { Button, Check } from '../page/controls.tsx'
 import { Further } from '../page/further.tsx'
 import { linkTo } from '../page/route.ts'
 import { saveFile } from '../page/save-file.ts'
@@ -77,9 +77,7 @@ export function PlantsFound({ session, stocktake, list, mayWrite, isReading }: F
       {found.length > most.value && (
         <Button
           text={say('stocktake.more', { count: found.length - most.value })}
-          onClick={() => {
-            most.value += STEP
-          }}
+          onClick={() => (most.value += STEP)}
         />
       )}
       {asked.value !== undefined && (
@@ -236,14 +234,9 @@ function FoundPlant({ id, kind, stocktake }: RowProps): JSX.Element {
           />
         </>
       ) : (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={kind === 'there'}
-            onChange={(event) => stocktake.tick(id, event.currentTarget.checked)}
-          />
+        <Check isOn={kind === 'there'} onChange={(isThere) => stocktake.tick(id, isThere)}>
           {texts}
-        </label>
+        </Check>
       )}
     </li>
   )

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import type { OwnToken, PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
-import { Button } from '../page/controls.tsx'
+import { Button, Check, Field, submitting } from '../page/controls.tsx'
 import { typedSince, useRequest } from '../page/request.ts'
 import { Fault } from '../page/sentence.tsx'
 import type { Scope } from '../session/session.ts'
@@ -45,37 +45,24 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
     })
   return (
     <>
-      <form
-        class="new-token"
-        aria-label={say('tokens.new')}
-        onSubmit={(event) => {
-          event.preventDefault()
-          void make()
-        }}
-      >
-        <div class="field">
-          <label for="token-name">{say('tokens.purpose')}</label>
-          <input
-            id="token-name"
-            required
-            dir="auto"
-            autocomplete="off"
-            value={name}
-            onInput={(event) => (typed.value = { ...typed.value, name: event.currentTarget.value })}
-          />
-        </div>
+      <form class="new-token" aria-label={say('tokens.new')} onSubmit={submitting(() => void make())}>
+        <Field
+          id="token-name"
+          label={say('tokens.purpose')}
+          required
+          value={name}
+          onText={(text) => (typed.value = { ...typed.value, name: text })}
+        />
         <Scopes own={own.scopes} chosen={scopes} />
         <PartField part={part} />
-        <div class="field">
-          <label for="token-day">{say('tokens.lastDay')}</label>
-          <input
-            id="token-day"
-            type="date"
-            max="9999-12-31"
-            value={day}
-            onInput={(event) => (typed.value = { ...typed.value, day: event.currentTarget.value })}
-          />
-        </div>
+        <Field
+          id="token-day"
+          label={say('tokens.lastDay')}
+          type="date"
+          max="9999-12-31"
+          value={day}
+          onText={(text) => (typed.value = { ...typed.value, day: text })}
+        />
         <Button
           text={say(isBusy.value ? 'tokens.creating' : 'tokens.create')}
           type="submit"
@@ -100,17 +87,16 @@ function Scopes({ own, chosen }: ScopesProps): JSX.Element {
     <fieldset>
       <legend>{say('tokens.may')}</legend>
       {own.map((scope) => (
-        <label key={scope} class="check">
-          <input
-            type="checkbox"
-            checked={chosen.includes(scope)}
-            onChange={(event) => {
-              const others = chosen.filter((each) => each !== scope)
-              typed.value = { ...typed.value, scopes: event.currentTarget.checked ? [...others, scope] : others }
-            }}
-          />
+        <Check
+          key={scope}
+          isOn={chosen.includes(scope)}
+          onChange={(isOn) => {
+            const others = chosen.filter((each) => each !== scope)
+            typed.value = { ...typed.value, scopes: isOn ? [...others, scope] : others }
+          }}
+        >
           {say(MEANINGS[scope])}
-        </label>
+        </Check>
       ))}
     </fieldset>
   )

@@ -2,8 +2,7 @@ import type { JSX } from 'preact'
 import type { Token } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
-import { Button } from '../page/controls.tsx'
-import { Dialog } from '../page/dialog.tsx'
+import { Question } from '../page/dialog.tsx'
 
 interface RevokeProps {
   readonly token: Token
@@ -17,17 +16,17 @@ interface RevokeProps {
 /** Asks before a token is revoked, because nothing restores a revoked token. */
 export function RevokeDialog({ token, isOwn, isOnly, onRevoke, onClose }: RevokeProps): JSX.Element {
   return (
-    <Dialog
+    <Question
       title={sayWith('tokens.revokeTitle', { name: <bdi translate={false}>{token.name}</bdi> })}
+      stay={say('tokens.keep')}
+      act={say('tokens.revokeIt')}
+      isDanger
       onCancel={onClose}
+      onAct={() => void onRevoke(token)}
     >
       <p>
         {say('tokens.revokeText')} {isOwn && say('tokens.revokeOwn')} {isOnly && say('tokens.revokeOnly')}
       </p>
-      <div class="fields">
-        <Button text={say('tokens.keep')} onClick={onClose} />
-        <Button text={say('tokens.revokeIt')} class="danger" onClick={() => void onRevoke(token)} />
-      </div>
-    </Dialog>
+    </Question>
   )
 }

@@ -3,8 +3,8 @@ import type { JSX } from 'preact'
 import type { Token } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
-import { Button } from '../page/controls.tsx'
-import { Dialog } from '../page/dialog.tsx'
+import { Choice } from '../page/controls.tsx'
+import { Question } from '../page/dialog.tsx'
 
 /** Seconds, and how the page says them. */
 const OVERLAPS = [
@@ -27,31 +27,23 @@ export function RotateDialog({ token, isOwn, onRotate, onClose }: RotateProps): 
   // The end of the own token signs the person out, and the page forgets the new secret with the session.
   const overlaps = OVERLAPS.filter(([seconds]) => seconds > 0 || !isOwn)
   return (
-    <Dialog
+    <Question
       title={sayWith('tokens.rotateTitle', { name: <bdi translate={false}>{token.name}</bdi> })}
+      stay={say('tokens.keep')}
+      act={say('tokens.makeNew')}
       onCancel={onClose}
+      onAct={() => void onRotate(token, overlap.value)}
     >
       <p>
         {say('tokens.rotateText')} {isOwn && say('tokens.rotateOwn')}
       </p>
-      <div class="field">
-        <label for="overlap">{say('tokens.overlap')}</label>
-        <select
-          id="overlap"
-          value={overlap.value}
-          onChange={(event) => (overlap.value = Number(event.currentTarget.value))}
-        >
-          {overlaps.map(([seconds, text]) => (
-            <option key={seconds} value={seconds}>
-              {say(text)}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div class="fields">
-        <Button text={say('tokens.keep')} onClick={onClose} />
-        <Button text={say('tokens.makeNew')} class="primary" onClick={() => void onRotate(token, overlap.value)} />
-      </div>
-    </Dialog>
+      <Choice
+        id="overlap"
+        label={say('tokens.overlap')}
+        value={overlap.value}
+        options={overlaps.map(([seconds, text]) => [seconds, say(text)])}
+        onChoose={(seconds) => (overlap.value = seconds)}
+      />
+    </Question>
   )
 }

@@ -145,14 +145,7 @@ function Listed({ found, reading, own, onAsk, onRetry }: ListedProps): JSX.Eleme
       <ul class="tokens" aria-labelledby="tokens" aria-busy={reading.isBusy.value}>
         {others.slice(0, shown.value).map(itemOf)}
       </ul>
-      {others.length > shown.value && (
-        <Button
-          text={say('tokens.more')}
-          onClick={() => {
-            shown.value += MOST_SHOWN
-          }}
-        />
-      )}
+      {others.length > shown.value && <Button text={say('tokens.more')} onClick={() => (shown.value += MOST_SHOWN)} />}
     </>
   )
 }

@@ -5,7 +5,7 @@ import { idIn } from '../../codes/typed-code.ts'
 import { say } from '../../language/language.ts'
 import { plantOf } from '../../offline/attempt.ts'
 import { submit } from '../../offline/send.ts'
-import { Button } from '../../page/controls.tsx'
+import { Button, Field } from '../../page/controls.tsx'
 import { isFocusLost } from '../../page/focus.ts'
 import { named } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
@@ -103,22 +103,16 @@ function IdOfNew({ proposed }: { readonly proposed: bigint | undefined }): JSX.E
     )
   }
   return (
-    <div class="field">
-      <label for="new-id">{say('plants.id')}</label>
-      <input
-        id="new-id"
-        ref={field}
-        inputMode="numeric"
-        autocomplete="off"
-        aria-describedby="new-id-note"
-        placeholder={proposed === undefined ? '' : String(proposed)}
-        value={id}
-        onInput={({ currentTarget }) => type(undefined, { id: currentTarget.value })}
-      />
-      <span id="new-id-note" class="note">
-        {proposed === undefined ? say('plants.emptyIdNext') : say('plants.emptyId', { id: proposed })}
-      </span>
-    </div>
+    <Field
+      id="new-id"
+      label={say('plants.id')}
+      note={proposed === undefined ? say('plants.emptyIdNext') : say('plants.emptyId', { id: proposed })}
+      place={field}
+      inputMode="numeric"
+      placeholder={proposed === undefined ? '' : String(proposed)}
+      value={id}
+      onText={(text) => type(undefined, { id: text })}
+    />
   )
 }
 

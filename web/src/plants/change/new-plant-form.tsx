@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX, RefObject, TargetedInputEvent } from 'preact'
 import type { PlantstoreClient } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
-import { Button } from '../../page/controls.tsx'
+import { Button, submitting } from '../../page/controls.tsx'
 import { useRequest } from '../../page/request.ts'
 import { Fault } from '../../page/sentence.tsx'
 import { type Typed, type, typedFor } from './new-plant.ts'
@@ -29,12 +29,10 @@ export function NewPlantForm(props: FormProps): JSX.Element {
   const { name, tag } = typedFor(label)
   const tags = useTags(client, tag)
   const { isBusy, fault, once } = useRequest((why) => say('plants.notAdded', { why }))
-  const onSubmit = (event: Event) => {
-    event.preventDefault()
+  const send = () =>
     void once(async () => {
       fault.value = (await add(typedFor(label))) ?? ''
     })
-  }
   const field = (member: 'name' | 'tag') => ({
     id: `new-${member}`,
     dir: 'auto' as const,
@@ -44,7 +42,7 @@ export function NewPlantForm(props: FormProps): JSX.Element {
       type(label, { [member]: currentTarget.value }),
   })
   return (
-    <form class="fields add" aria-label={title} onSubmit={onSubmit}>
+    <form class="fields add" aria-label={title} onSubmit={submitting(send)}>
       {intro !== undefined && <p>{intro}</p>}
       <div class="field grow">
         <label for="new-name">{say('plants.name')}</label>

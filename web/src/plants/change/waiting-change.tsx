@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say, timeOf } from '../../language/language.ts'
 import type { PlainKey } from '../../language/texts.ts'
 import { type Content, isFailing, isSame, type Waiting } from '../../offline/change.ts'
-import { Button } from '../../page/controls.tsx'
+import { Button, submitting } from '../../page/controls.tsx'
 import { focusMain } from '../../page/focus.ts'
 import { named, plain } from '../../page/named.ts'
 import { saidOf } from '../../page/said.ts'
@@ -170,13 +170,7 @@ function Editor({ content, onSave, onCancel }: EditorProps): JSX.Element {
     focusMain()
   }
   return (
-    <form
-      class="fields"
-      onSubmit={(event) => {
-        event.preventDefault()
-        save()
-      }}
-    >
+    <form class="fields" onSubmit={submitting(save)}>
       <label class="field grow">
         {say('plants.name')}
         <textarea

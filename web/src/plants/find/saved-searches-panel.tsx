@@ -2,7 +2,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { JSX, TargetedInputEvent } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say } from '../../language/language.ts'
-import { Button } from '../../page/controls.tsx'
+import { Button, submitting } from '../../page/controls.tsx'
 import { closeOnEscape } from '../../page/focus.ts'
 import { named } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
@@ -118,10 +118,9 @@ function Save({ onSave }: { readonly onSave: (name: string) => boolean }): JSX.E
   const name = useSignal('')
   return (
     <form
-      onSubmit={(event) => {
-        event.preventDefault()
+      onSubmit={submitting(() => {
         if (name.value.trim() !== '' && onSave(name.value)) name.value = ''
-      }}
+      })}
     >
       <label for="search-name">{say('searches.saveAs')}</label>
       <div class="fields">
@@ -157,10 +156,7 @@ function Rename({ search, onDone }: RenameProps): JSX.Element {
   return (
     <form
       class="fields"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (name.value.trim() !== '') onDone(name.value)
-      }}
+      onSubmit={submitting(() => name.value.trim() !== '' && onDone(name.value))}
       onKeyDown={(event) => {
         if (event.key !== 'Escape') return
         event.stopPropagation()

@@ -4,7 +4,7 @@ import type { TagCount } from '../../../../client/src/index.ts'
 import type { TagFilter as Tagging } from '../../../../src/domain/plant-query.ts'
 import { numberOf, say } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
-import { Button } from '../../page/controls.tsx'
+import { Button, Check } from '../../page/controls.tsx'
 import { ANY_TAG } from '../list/filter.ts'
 import { plantsIn } from '../many/done.tsx'
 import { shownTag } from './tag-chip.tsx'
@@ -67,16 +67,12 @@ function Group({ prefix, plants: read, ...props }: BranchProps & TagGroup): JSX.
         </summary>
         {isShown.value && (
           <>
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={chosen.tagPrefix === prefix}
-                onChange={(event) =>
-                  onChange(event.currentTarget.checked ? { ...ANY_TAG, tagPrefix: prefix } : ANY_TAG)
-                }
-              />
+            <Check
+              isOn={chosen.tagPrefix === prefix}
+              onChange={(isOn) => onChange(isOn ? { ...ANY_TAG, tagPrefix: prefix } : ANY_TAG)}
+            >
               <span>{sayWith('tags.allOf', { group: <bdi translate={false}>{prefix}</bdi> })}</span>
-            </label>
+            </Check>
             <TagBranch {...props} />
           </>
         )}
@@ -88,21 +84,19 @@ function Group({ prefix, plants: read, ...props }: BranchProps & TagGroup): JSX.
 function Leaf({ tag, plants, chosen, onChange, onRename }: BranchProps & TagCount): JSX.Element {
   return (
     <li>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={chosen.tags.includes(tag)}
-          onChange={(event) => {
-            const others = chosen.tags.filter((each) => each !== tag)
-            onChange({ ...ANY_TAG, tags: event.currentTarget.checked ? [...others, tag] : others })
-          }}
-        />
+      <Check
+        isOn={chosen.tags.includes(tag)}
+        onChange={(isOn) => {
+          const others = chosen.tags.filter((each) => each !== tag)
+          onChange({ ...ANY_TAG, tags: isOn ? [...others, tag] : others })
+        }}
+      >
         <bdi translate={false}>{shownTag(tag)}</bdi>{' '}
         <span class="count">
           <span aria-hidden="true">{numberOf(plants)}</span>
           <span class="hidden">{plantsIn(plants)}</span>
         </span>
-      </label>
+      </Check>
       {onRename !== undefined && (
         <Button
           text={say('tags.rename')}

@@ -6,7 +6,7 @@ import { compareCodePoints, type TagFilter as Tagging } from '../../../../src/do
 import { say } from '../../language/language.ts'
 import { seenTags } from '../../offline/seen.ts'
 import { whenAway } from '../../page/connection.ts'
-import { Button } from '../../page/controls.tsx'
+import { Button, Check } from '../../page/controls.tsx'
 import { closeOnEscape } from '../../page/focus.ts'
 import { useHelp, useRequest } from '../../page/request.ts'
 import { Fault } from '../../page/sentence.tsx'
@@ -180,14 +180,12 @@ function Tags({ client, tags, readTo, fault, chosen, onChange, onRename }: TagsP
         onInput={(event) => (sought.value = event.currentTarget.value)}
       />
       {fault}
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={chosen.untagged === true}
-          onChange={(event) => onChange(event.currentTarget.checked ? { ...ANY_TAG, untagged: true } : ANY_TAG)}
-        />
+      <Check
+        isOn={chosen.untagged === true}
+        onChange={(isOn) => onChange(isOn ? { ...ANY_TAG, untagged: true } : ANY_TAG)}
+      >
         {say('tags.untagged')}
-      </label>
+      </Check>
       <TagBranch {...found} chosen={chosen} onChange={onChange} onRename={onRename} sums={sums} />
     </>
   )

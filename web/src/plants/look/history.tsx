@@ -10,6 +10,7 @@ import { tell } from '../../page/notices.tsx'
 import { usePages } from '../../page/pages.ts'
 import { said } from '../../page/said.ts'
 import { Fault } from '../../page/sentence.tsx'
+import { shownTag } from '../../plants/find/tag-chip.tsx'
 import { useActors } from '../../session/actor-names.ts'
 import type { ViewProps } from '../../session/session.ts'
 import { tellKept } from '../change/changes.ts'
@@ -96,7 +97,7 @@ function State({ plant, isOld }: { readonly plant: StoredPlant; readonly isOld: 
       <bdi translate={false}>{plant.name}</bdi>
       {plant.tag !== undefined && (
         <>
-          , <bdi translate={false}>{plant.tag === '' ? say('plants.emptyTag') : plant.tag}</bdi>
+          , <bdi translate={false}>{shownTag(plant.tag)}</bdi>
         </>
       )}
     </>

@@ -8,11 +8,12 @@ import { isSame, type Numbered } from '../../offline/change.ts'
 import { newAction } from '../../offline/new-action.ts'
 import { submitMany } from '../../offline/send-many.ts'
 import { connection } from '../../page/connection.ts'
-import { Button } from '../../page/controls.tsx'
+import { Button, Check, Field, submitting } from '../../page/controls.tsx'
 import { Dialog } from '../../page/dialog.tsx'
 import { named } from '../../page/named.ts'
 import { isAbort, said } from '../../page/said.ts'
 import { Fault } from '../../page/sentence.tsx'
+import { shownTag } from '../../plants/find/tag-chip.tsx'
 import type { ViewProps } from '../../session/session.ts'
 import { DecideTogether } from '../change/decide.tsx'
 import { TagSuggestions, TooLong, useTags } from '../change/plant-fields.tsx'
@@ -204,12 +205,7 @@ interface AskingProps extends Read, Pick<BulkProps, 'session' | 'kind' | 'below'
 function Asking(props: AskingProps): JSX.Element {
   const { session, kind, below, from, plants, isSeen, changes, input, onOnlyBelow, onRun, onCancel } = props
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (changes.length > 0) onRun()
-      }}
-    >
+    <form onSubmit={submitting(() => changes.length > 0 && onRun())}>
       <Question
         client={session.client}
         kind={kind}
@@ -264,19 +260,16 @@ function Question({ client, kind, from, count, elsewhere, onOnlyBelow, input, on
   const tags = useTags(needsTag ? client : undefined, tag)
   const other = kind === 'rename-tag' && tag !== from ? tags.find((each) => each.tag === tag) : undefined
   const field = (id: string, label: string, value: string, part: (text: string) => Partial<ActionInput>) => (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        list={id === 'bulk-tag' ? 'bulk-tags' : undefined}
-        dir="auto"
-        autocomplete="off"
-        value={value}
-        onInput={(event) => onInput(part(event.currentTarget.value))}
-        aria-describedby={`${id}-fault`}
-      />
+    <Field
+      id={id}
+      label={label}
+      list={id === 'bulk-tag' ? 'bulk-tags' : undefined}
+      value={value}
+      onText={(text) => onInput(part(text))}
+      aria-describedby={`${id}-fault`}
+    >
       {id === 'bulk-tag' && <TooLong id="bulk-tag-fault" member="tag" text={value.trim()} />}
-    </div>
+    </Field>
   )
   return (
     <>
@@ -285,7 +278,7 @@ function Question({ client, kind, from, count, elsewhere, onOnlyBelow, input, on
           ? say('bulk.count', { count })
           : sayWith('bulk.haveTag', {
               count,
-              tag: <bdi translate={false}>{from === '' ? say('plants.emptyTag') : from}</bdi>,
+              tag: <bdi translate={false}>{shownTag(from)}</bdi>,
             })}
         {elsewhere > 0 && (
           <>
@@ -301,14 +294,9 @@ function Question({ client, kind, from, count, elsewhere, onOnlyBelow, input, on
           <>
             {field('bulk-find', say('bulk.find'), input.find, (find) => ({ find }))}
             {field('bulk-put', say('bulk.put'), input.put, (put) => ({ put }))}
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={input.isCaseIgnored}
-                onChange={(event) => onInput({ isCaseIgnored: event.currentTarget.checked })}
-              />
+            <Check isOn={input.isCaseIgnored} onChange={(isCaseIgnored) => onInput({ isCaseIgnored })}>
               {say('bulk.caseAlike')}
-            </label>
+            </Check>
           </>
         )}
       </div>

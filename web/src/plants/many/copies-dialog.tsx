@@ -7,7 +7,7 @@ import { sayWith } from '../../language/say-with.ts'
 import { plantOf } from '../../offline/attempt.ts'
 import { newAction } from '../../offline/new-action.ts'
 import { type Conflict, submitMany } from '../../offline/send-many.ts'
-import { Button } from '../../page/controls.tsx'
+import { Button, Field, submitting } from '../../page/controls.tsx'
 import { Dialog } from '../../page/dialog.tsx'
 import { useRequest } from '../../page/request.ts'
 import { Sentence } from '../../page/sentence.tsx'
@@ -84,23 +84,15 @@ function HowMany({ isAdding, fault, onAdd, onClose }: HowManyProps): JSX.Element
   const wanted = /^[1-9]\d{0,3}$/.test(count.value.trim()) ? Number(count.value) : 0
   const isReady = wanted > 0 && wanted <= MOST_LABELS
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (isReady) onAdd(wanted)
-      }}
-    >
-      <div class="field">
-        <label for="copies">{say('copies.count')}</label>
-        <input
-          id="copies"
-          inputMode="numeric"
-          autocomplete="off"
-          value={count.value}
-          aria-invalid={!isReady}
-          onInput={(event) => (count.value = event.currentTarget.value)}
-        />
-      </div>
+    <form onSubmit={submitting(() => isReady && onAdd(wanted))}>
+      <Field
+        id="copies"
+        label={say('copies.count')}
+        inputMode="numeric"
+        value={count.value}
+        aria-invalid={!isReady}
+        onText={(text) => (count.value = text)}
+      />
       <p class="note">{say('copies.note', { most: MOST_LABELS })}</p>
       {fault !== '' && <p role="alert">{sayWith('copies.notAll', { why: <Sentence text={fault} /> })}</p>}
       <div class="fields">

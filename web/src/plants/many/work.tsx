@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { say } from '../../language/language.ts'
 import type { Conflict } from '../../offline/send-many.ts'
 import { Button } from '../../page/controls.tsx'
-import { Sentence } from '../../page/sentence.tsx'
+import { Fault, Sentence } from '../../page/sentence.tsx'
 import { Conflicts } from './done.tsx'
 
 /** Changes of many plants that are under way, or over. */
@@ -47,11 +47,7 @@ export function Work({ title, step, onStop, onGoOn, onClose }: WorkProps): JSX.E
         <Sentence text={result} />
       </p>
       <Conflicts conflicts={conflicts} count={stayed} />
-      {fault !== '' && (
-        <p role="alert">
-          <Sentence text={fault} />
-        </p>
-      )}
+      <Fault text={fault} />
       <div class="fields">
         {fault !== '' && <Button text={say('import.goOn')} class="primary" onClick={onGoOn} />}
         <Button text={say('bulk.close')} onClick={onClose} />
