@@ -1,6 +1,6 @@
-import { signal } from '@preact/signals'
+import { isText, itemsIn } from '../page/json.ts'
+import { OnDevice } from '../page/on-device.ts'
 import { SERVICE } from '../page/service.ts'
-import { keepStored, onForgotten, storedAs } from '../page/stored.ts'
 import { PUBLIC_URL, phoneAddress, serviceAt } from './service-address.tsx'
 import { garbledCode, idIn, idTyped, isGarbledSignIn, withoutMarks } from './typed-code.ts'
 
@@ -15,7 +15,6 @@ export type Code =
   | { readonly kind: 'sign-in' }
   | { readonly kind: 'other'; readonly text: string }
 
-const KEY = storedAs('plantstore-label-addresses')
 /** The most addresses and manners that the device keeps. A new one replaces the oldest. */
 const MOST = 10
 
@@ -23,25 +22,11 @@ const MOST = 10
  * What the person has accepted in place of the address of this service: its earlier addresses, as labels outlast them,
  * and the manners of hand scanners.
  */
-const earlier = signal<readonly string[]>(kept())
-
-function kept(): readonly string[] {
-  try {
-    const found: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]')
-    return Array.isArray(found) ? found.filter((each) => typeof each === 'string').slice(0, MOST) : []
-  } catch {
-    return []
-  }
-}
-
-onForgotten(() => {
-  earlier.value = kept()
-})
+const earlier = new OnDevice('plantstore-label-addresses', (found) => itemsIn(found, isText).slice(0, MOST))
 
 /** From now on, labels with this address, or typed in this manner, are labels of this service. */
 export function accept(accepted: string): void {
-  earlier.value = [accepted, ...earlier.value.filter((each) => each !== accepted)].slice(0, MOST)
-  keepStored('plantstore-label-addresses', JSON.stringify(earlier.value))
+  earlier.keep([accepted, ...earlier.value.filter((each) => each !== accepted)].slice(0, MOST))
 }
 
 const isOurs = (address: string): boolean =>

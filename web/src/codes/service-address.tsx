@@ -1,40 +1,24 @@
-import { computed, signal } from '@preact/signals'
+import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
 import { Field } from '../page/controls.tsx'
 import { factOf } from '../page/fact.ts'
+import { isText, recordIn } from '../page/json.ts'
+import { OnDevice } from '../page/on-device.ts'
 import { SERVICE } from '../page/service.ts'
-import { keepStored, onForgotten, storedAs } from '../page/stored.ts'
 
 /** The address that the operator gave for clients, or that of this page. */
 export const PUBLIC_URL = factOf('public-url') ?? SERVICE
 
-/** Where the device keeps one record: this address, and the choice of a sheet of labels. */
-const KEY = storedAs('plantstore-labels')
+/** What the device keeps of labels: this address, and the choice of a sheet. */
+export const labelsKept = new OnDevice('plantstore-labels', recordIn)
 
-/** Returns what the device keeps of labels; an empty record where it keeps none, or no readable one. */
-export function kept(): Readonly<Record<string, unknown>> {
-  try {
-    return recordIn(JSON.parse(localStorage.getItem(KEY) ?? '{}'))
-  } catch {
-    return {}
-  }
-}
-
-/** Replaces some members of what the device keeps of labels. */
-export const keep = (part: Readonly<Record<string, unknown>>): void =>
-  keepStored('plantstore-labels', JSON.stringify({ ...kept(), ...part }))
-
-export function recordIn(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
-}
+/** Replaces some members of it. */
+export const keep = (part: Readonly<Record<string, unknown>>): boolean =>
+  labelsKept.keep({ ...labelsKept.value, ...part })
 
 /** The address by which phones reach the service, as the person has typed it. */
-const base = signal(typeof kept()['base'] === 'string' ? String(kept()['base']) : '')
-
-onForgotten(() => {
-  base.value = ''
-})
+const base = computed(() => (isText(labelsKept.value['base']) ? labelsKept.value['base'] : ''))
 
 export const baseFault = computed((): string | undefined =>
   typedAddress(base.value) === undefined
@@ -84,10 +68,7 @@ export function PhoneAddress({ purpose }: { readonly purpose: string }): JSX.Ele
       type="url"
       placeholder={PUBLIC_URL}
       value={base.value}
-      onText={(text) => {
-        base.value = text
-        keep({ base: text })
-      }}
+      onText={(text) => void keep({ base: text })}
     />
   )
 }

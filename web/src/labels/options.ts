@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals'
-import { addressOf, baseFault, keep, kept, recordIn } from '../codes/service-address.tsx'
+import { addressOf, baseFault, keep, labelsKept } from '../codes/service-address.tsx'
 import { dateOf, listOf, say } from '../language/language.ts'
-import { onForgotten } from '../page/stored.ts'
+import { isText, recordIn } from '../page/json.ts'
 import { inDocument } from '../plants/many/chosen-labels.ts'
 import { type LabelJob, LEAST_MODULE, tooThin } from './document.ts'
 import { CODES, type Codes } from './layout.ts'
@@ -38,34 +38,27 @@ export const ROLL_WIDTH = 62
 const SHORTEST = 15
 const LONGEST = 300
 
-export const options = signal<Options>(remembered())
-onForgotten(() => {
-  options.value = remembered()
-})
-
-/** Labels that are missing on the first sheet. The device does not store this: the next sheet is a full one. */
-export const skip = signal(0)
-
-export function change(part: Partial<Options>): void {
-  options.value = { ...options.value, ...part }
-  keep(part)
-}
-
-/** Reads the stored options. Defaults replace invalid ones. */
-function remembered(): Options {
-  const { kind, length, shift, own, isItalic, lines, codes, dpi } = kept()
+/** Defaults replace what the device keeps none of, or an invalid one. */
+export const options = computed((): Options => {
+  const { kind, length, shift, own, isItalic, lines, codes, dpi } = labelsKept.value
   const measures = Object.entries(recordIn(own)).filter(([, value]) => typeof value === 'number')
+  const texts: readonly unknown[] = Array.isArray(lines) ? lines : []
   return {
     kind: KINDS.find((each) => each === kind) ?? 'l7160',
     length: typeof length === 'number' ? length : 29,
     shift: typeof shift === 'number' ? shift : 0,
     own: { ...L7160, ...Object.fromEntries(measures) },
     isItalic: isItalic === true,
-    lines: DEFAULT_LINES.map((line, i) => (Array.isArray(lines) && typeof lines[i] === 'string' ? lines[i] : line)),
+    lines: DEFAULT_LINES.map((line, i) => (isText(texts[i]) ? texts[i] : line)),
     codes: CODES.find((each) => each === codes) ?? 'qr',
     dpi: PRINT_HEADS.find((each) => each === dpi) ?? 203,
   }
-}
+})
+
+/** Labels that are missing on the first sheet. The device does not store this: the next sheet is a full one. */
+export const skip = signal(0)
+
+export const change = (part: Partial<Options>): boolean => keep(part)
 
 export const sheet = computed((): Sheet => {
   const { kind, length, shift, own } = options.value

@@ -1,5 +1,6 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { StoredPlant } from '../../../client/src/index.ts'
+import { isText, itemsIn, recordIn } from '../page/json.ts'
 import type { Filter } from '../plants/list/filter.ts'
 
 export type Wanted = Omit<Filter, 'sort'>
@@ -171,19 +172,19 @@ export class Stocktake {
 
   /** Takes over what another tab of the device has found. */
   takeFound(text: string): void {
-    const { there, extra, tags } = recordIn(text)
+    const { there, extra, tags } = recordIn(JSON.parse(text))
     if (typeof there !== 'string') return
     const bits = Uint8Array.from(atob(there), (byte) => byte.charCodeAt(0))
     for (let i = 0; i < this.#there.length; i++) this.#there[i] = ((bits[i >> 3] ?? 0) >> (i & 7)) & 1
-    this.#extra = textsIn(extra).map(BigInt).slice(0, MOST_EXTRA)
-    this.#tags = textsIn(tags).slice(0, MOST_TAGS)
+    this.#extra = itemsIn(extra, isText).map(BigInt).slice(0, MOST_EXTRA)
+    this.#tags = itemsIn(tags, isText).slice(0, MOST_TAGS)
     this.#version.value += 1
   }
 
   /** @returns undefined where the texts are none of a stocktake, such as those of a later version */
   static read({ set, found }: StocktakeText): Stocktake | undefined {
     try {
-      const { wanted, begun, steps } = recordIn(set)
+      const { wanted, begun, steps } = recordIn(JSON.parse(set))
       if (typeof steps !== 'string' || typeof begun !== 'number' || !isWanted(wanted)) return undefined
       let before = 0n
       const ids = steps
@@ -212,21 +213,13 @@ export class Stocktake {
   }
 }
 
-function recordIn(text: string): Readonly<Record<string, unknown>> {
-  const value: unknown = JSON.parse(text)
-  return typeof value === 'object' && value !== null ? { ...value } : {}
+const isWanted = (value: unknown): value is Wanted => {
+  const { q, tags, tagPrefix, untagged } = recordIn(value)
+  return (
+    isText(q) &&
+    Array.isArray(tags) &&
+    tags.every(isText) &&
+    (tagPrefix === undefined || isText(tagPrefix)) &&
+    (untagged === undefined || untagged === true)
+  )
 }
-
-const textsIn = (value: unknown): readonly string[] =>
-  Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
-
-const isWanted = (value: unknown): value is Wanted =>
-  typeof value === 'object' &&
-  value !== null &&
-  'q' in value &&
-  typeof value.q === 'string' &&
-  'tags' in value &&
-  Array.isArray(value.tags) &&
-  value.tags.every((tag) => typeof tag === 'string') &&
-  (!('tagPrefix' in value) || typeof value.tagPrefix === 'string') &&
-  (!('untagged' in value) || value.untagged === true)

@@ -1,5 +1,5 @@
-import { signal } from '@preact/signals'
-import { keepStored, onForgotten, storedAs } from '../../page/stored.ts'
+import { isText, itemsIn, recordIn } from '../../page/json.ts'
+import { OnDevice } from '../../page/on-device.ts'
 import { type Filter, filterIn, queryFor } from '../list/filter.ts'
 
 /** A search that the person has given a name. */
@@ -9,40 +9,18 @@ export interface SavedSearch {
   readonly query: string
 }
 
-const KEY = storedAs('plantstore-searches')
 /** The most searches that the device keeps, and the most characters of one. */
 const MOST = 100
 export const LONGEST_NAME = 100
 const LONGEST_QUERY = 2000
 
-const isSearch = (value: unknown): value is SavedSearch =>
-  typeof value === 'object' &&
-  value !== null &&
-  'name' in value &&
-  typeof value.name === 'string' &&
-  'query' in value &&
-  typeof value.query === 'string'
-
-/** In the order of their names. The device keeps them, for each address of a service. */
-export const savedSearches = signal<readonly SavedSearch[]>(kept())
-
-function kept(): readonly SavedSearch[] {
-  try {
-    const found: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]')
-    return Array.isArray(found) ? found.filter(isSearch).slice(0, MOST) : []
-  } catch {
-    return []
-  }
+const isSearch = (value: unknown): value is SavedSearch => {
+  const { name, query } = recordIn(value)
+  return isText(name) && isText(query)
 }
 
-// Another tab saves, renames or deletes one.
-addEventListener('storage', ({ key }) => {
-  if (key === KEY || key === null) savedSearches.value = kept()
-})
-
-onForgotten(() => {
-  savedSearches.value = kept()
-})
+/** In the order of their names. */
+export const savedSearches = new OnDevice('plantstore-searches', (found) => itemsIn(found, isSearch).slice(0, MOST))
 
 export type Saving = 'saved' | 'full' | 'too-long' | 'no-room'
 
@@ -64,12 +42,8 @@ const without = (name: string): readonly SavedSearch[] =>
 function keep(searches: readonly SavedSearch[]): Saving {
   if (searches.length > MOST) return 'full'
   if (searches.some(({ query }) => query.length > LONGEST_QUERY)) return 'too-long'
-  const sorted = searches.toSorted((a, b) => a.name.localeCompare(b.name))
-  try {
-    keepStored('plantstore-searches', JSON.stringify(sorted))
-  } catch {
-    return 'no-room'
-  }
-  savedSearches.value = sorted
-  return 'saved'
+  const { value: before } = savedSearches
+  if (savedSearches.keep(searches.toSorted((a, b) => a.name.localeCompare(b.name)))) return 'saved'
+  savedSearches.keep(before)
+  return 'no-room'
 }
