@@ -69,7 +69,7 @@ suite('the page, for many plants at once,', () => {
       await page.getByText('3 plants selected').waitFor()
       await assertAtBothSizes(page)
       await pressOn(page, button(page, 'Set tag'), 'Enter', 'Shift+Tab')
-      await dialogOf(page).getByText('3 plants selected.').waitFor()
+      await dialogOf(page).getByText('3 plants selected').waitFor()
       await assertAtBothSizes(page)
       await tabTo(page, page.getByLabel('Tag', { exact: true }))
       await page.keyboard.type(' new ')
@@ -116,7 +116,7 @@ suite('the page, for many plants at once,', () => {
     await page.getByText(`${say('bulk.selected', { count: 4 })} ${elsewhere}`).waitFor()
     await pressAction(page, say('bulk.tag'), 'Shift+Tab')
     await dialogOf(page)
-      .getByText(`${say('bulk.count', { count: 4 })} ${elsewhere}`)
+      .getByText(`${say('bulk.selected', { count: 4 })} ${elsewhere}`)
       .waitFor()
     await assertAtBothSizes(page)
     await dialogOf(page)
@@ -162,7 +162,7 @@ suite('the page, for many plants at once,', () => {
     await page.getByLabel('Select 4001', { exact: true }).click()
     await page.locator('.selection').getByText('1,202 plants selected', { exact: true }).waitFor()
     await pressAction(page, 'Replace text', 'Shift+Tab')
-    await dialogOf(page).getByText('1,202 plants selected.').waitFor()
+    await dialogOf(page).getByText('1,202 plants selected').waitFor()
     assert.ok(await dialogOf(page).getByRole('button', { name: 'Replace text in names' }).isDisabled())
     await page.getByLabel('Find', { exact: true }).fill('rosaa')
     await page.getByLabel('Replace with').fill('Rosa $& ×')
@@ -215,7 +215,7 @@ suite('the page, for many plants at once,', () => {
     await shown(opened, 7000, 30, 'felled', 'tree')
     await page.getByLabel('Select all that match').check()
     await button(page, 'Delete').first().click()
-    await dialogOf(page).getByText('30 plants selected.').waitFor()
+    await dialogOf(page).getByText('30 plants selected').waitFor()
     await dialogOf(page).getByText('and 25 plants more').waitFor()
     const writes: string[] = []
     page.on('request', (request) => request.method() !== 'GET' && writes.push(request.url().replace(/^.*\/plants/, '')))
@@ -238,7 +238,7 @@ suite('the page, for many plants at once,', () => {
       const { secret } = await service.issueToken(['plants:read', 'plants:write'])
       await page.getByLabel('Select all that match').check()
       await button(page, 'Delete').first().click()
-      await dialogOf(page).getByText('5 plants selected.').waitFor()
+      await dialogOf(page).getByText('5 plants selected').waitFor()
       await service.send('DELETE', '/plants/7103')
       await patchPlant(service, 7101, { name: 'disputed by others' })
       await intercept(page, '**/plants/import?*', async (route) => {
@@ -308,7 +308,7 @@ suite('the page, for many plants at once,', () => {
       await shown(opened, 10_000, 3000, 'halfway', 'old')
       await page.getByLabel('Select all that match').check()
       await button(page, 'Set tag').click()
-      await dialogOf(page).getByText('3,000 plants selected.').waitFor()
+      await dialogOf(page).getByText('3,000 plants selected').waitFor()
       await page.getByLabel('Tag', { exact: true }).fill('gone on')
       let part = 0
       const answerAgain = await intercept(page, '**/plants/import*', async (route) => {

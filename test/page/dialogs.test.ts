@@ -48,7 +48,7 @@ suite('a dialog of the page keeps the focus', () => {
         const start = 2000
         const { page } = opened
         await asked(opened, start + 10 * i, button)
-        await dialogOf(page).getByText('3 plants selected.').waitFor()
+        await dialogOf(page).getByText('3 plants selected').waitFor()
         const field = dialogOf(page).getByLabel(focused, { exact: true })
         await untilFocused(page, field.or(dialogOf(page).getByRole('button', { name: focused, exact: true })))
         for (const key of keys) {
@@ -95,7 +95,7 @@ suite('a dialog of the page keeps the focus', () => {
     await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Cancel' }))
     await answerAgain()
     await pressOn(page, dialogOf(page).getByRole('button', { name: 'Try again' }))
-    await dialogOf(page).getByText('3 plants selected.').waitFor()
+    await dialogOf(page).getByText('3 plants selected').waitFor()
     await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Cancel' }))
   })
 

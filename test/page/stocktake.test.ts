@@ -315,7 +315,7 @@ suite('the page, for a stocktake,', () => {
       await assertAtBothSizes(page)
       await pressOn(page, page.getByRole('button', { name: 'Begin with the plants that match' }))
       await page.getByText('0 of 6 plants there').waitFor()
-      await page.getByText(`Plants that match bed 3${first}`).waitFor()
+      await page.getByText(`All plants that match bed 3${first}`).waitFor()
     },
     { viewport: PHONE },
   )

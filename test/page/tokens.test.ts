@@ -294,7 +294,7 @@ suite('tokens on the page', () => {
     const own = await service.send('GET', '/tokens/self', as(made))
     assert.deepEqual((own.json as Token).part, ['greenhouse 1/'])
     await openMenu(page)
-    await page.getByText('Only plants with the tags greenhouse 1/…').waitFor()
+    await page.getByText('Only plants with the tag greenhouse 1/…').waitFor()
     await assertAtBothSizes(page)
     await page.getByRole('button', { name: 'I have copied it: another bed' }).click()
   })

@@ -290,7 +290,7 @@ suite('the page, for changes of plants,', () => {
     await page.getByRole('button', { name: 'Undo' }).waitFor()
     await service.create({ id: Number(id), name: 'another' })
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Another plant has its id now.').waitFor()
+    await page.getByText('Another plant has this id by now.').waitFor()
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: 'another' })
   })
 

@@ -39,7 +39,7 @@ export const VIEWS: readonly View[] = [
   { name: 'plants', title: 'view.plants', icon: 'plant', isFor: mayRead, Component: Plants },
   {
     name: 'add',
-    title: 'view.add',
+    title: 'plants.add',
     icon: 'add',
     isFor: (may) => may('plants:write') && !may('plants:read'),
     Component: AddView,

@@ -49,7 +49,7 @@ suite('the texts of the page', () => {
   test('stand in no file but the catalogs', () => {
     // A text between two tags, or in an attribute that people read or hear.
     const written =
-      />\s*(?!Plantstore<)\p{L}[\p{L}\s,.:;!?'’…()-]*\s*<\/(?!code)|\b(?:aria-label|title|placeholder|alt|label)="[^"]*\p{L}/gu
+      />\s*(?!Plantstore<)\p{L}[\p{L}\s,.:;!?'’…()-]*\s*<\/(?!code)|\b(?:aria-label|title|placeholder|alt|label|text|note|stay|act)="[^"]*\p{L}/gu
     const files = globSync('**/*.tsx', { cwd: SOURCES, exclude: ['docs/**'] })
     const found = files.flatMap((name) =>
       [...readFileSync(new URL(name, SOURCES), 'utf8').matchAll(written)].map(([text]) => `${name}: ${text}`),

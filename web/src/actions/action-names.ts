@@ -11,9 +11,8 @@ export function nameOf(action: Action, known: Known): string {
   let isUndo = true
   let first: Action | undefined = known.get(action.undoes)
   for (; first?.undoes !== undefined; first = known.get(first.undoes)) isUndo = !isUndo
-  return say(isUndo ? 'actions.isUndo' : 'actions.isRedo', {
-    action: nameOf(first ?? { ...action, undoes: undefined }, known),
-  })
+  const what = say(isUndo ? 'bulk.undone' : 'actions.redone')
+  return say('page.about', { what, of: nameOf(first ?? { ...action, undoes: undefined }, known) })
 }
 
 /** What an action has done, such as `3 plants added and 1 plant changed`. */

@@ -56,7 +56,7 @@ export function DuplicatesView({ session }: ViewProps): JSX.Element {
         {say('duplicates.note')} <a href={linkTo('plants')}>{say('duplicates.back')}</a>
       </p>
       <p role="status">
-        {isBusy.value && say('duplicates.reading', { plants: plantsIn(count.value) })}
+        {isBusy.value && `${say('plant.reading')} ${say('page.soFar', { plants: plantsIn(count.value) })}`}
         {found.value !== undefined && twins.length + others.length === 0 && say('duplicates.none')}
         {isCut && say('duplicates.cut', { plants: plantsIn(MOST_COMPARED) })}
       </p>

@@ -189,7 +189,7 @@ function AcrossTags({ kept, plants, onAnswer }: AcrossProps): JSX.Element {
     <Question
       title={say('duplicates.acrossTitle')}
       stay={say('plants.cancel')}
-      act={say('bulk.deletePlants', { plants: plantsIn(plants.length) })}
+      act={say('plants.deleteOf', { what: plantsIn(plants.length) })}
       isDanger
       onCancel={() => onAnswer(false)}
       onAct={() => onAnswer(true)}

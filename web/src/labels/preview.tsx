@@ -125,14 +125,17 @@ function Pages({ job, type }: PagesProps): JSX.Element {
   }
   const labels = useMemo(() => labelsOfPage(job, page, type), [job, page, type])
   const cutOff = labels.filter(({ layout }) => layout.isCut).length
-  const title = { page: page + 1, labels: say('labels.count', { count: labels.length }) }
+  const title = say('page.about', {
+    what: say('labels.page', { page: page + 1 }),
+    of: say('labels.count', { count: labels.length }),
+  })
   return (
     <>
       <p role="status" class="bad">
         {cutOff > 0 && say('labels.cutOff', { count: cutOff })}
       </p>
       <div class="preview" translate={false}>
-        <SheetPage sheet={job.sheet} labels={labels} title={say('labels.pageOfLabels', title)} hasEdges />
+        <SheetPage sheet={job.sheet} labels={labels} title={title} hasEdges />
       </div>
       <div class="fields">
         <Button text={say('labels.previous')} aria-disabled={page === 0} onClick={() => turnTo(page - 1)} />

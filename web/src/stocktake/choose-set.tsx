@@ -62,7 +62,9 @@ export function ChooseSet({ session }: ViewProps): JSX.Element {
         />
         {isBusy.value && <Button text={say('import.stop')} onClick={stop} />}
       </p>
-      <p role="status">{isBusy.value && say('bulk.readingSoFar', { plants: plantsIn(count.value) })}</p>
+      <p role="status">
+        {isBusy.value && `${say('bulk.reading')} ${say('page.soFar', { plants: plantsIn(count.value) })}`}
+      </p>
       <Fault text={fault.value} />
     </>
   )

@@ -103,7 +103,7 @@ function useReads(client: PlantstoreClient, stocktake: Stocktake) {
       await readPlants(client, ids, stocktake.filters, learn, ending.current.signal)
     } catch (error) {
       const isKnown = isSilence(error) && ids.every((id) => stocktake.plant(id) !== undefined)
-      if (!isAbort(error) && !isKnown) fault.value = say('stocktake.notRead', { why: said(error) })
+      if (!isAbort(error) && !isKnown) fault.value = say('labels.notAll', { why: said(error) })
     }
     end()
     reads.value -= 1
@@ -171,14 +171,15 @@ function Tools({ hasCamera, mayWrite, onEnd }: ToolsProps): JSX.Element {
 
 /** The set of a stocktake in words. */
 function nameOf({ q, tags: chosen, tagPrefix, untagged }: Wanted): string {
-  const words = named(q.trim())
-  if (untagged === true) {
-    return q.trim() === '' ? say('stocktake.untagged') : say('stocktake.untaggedMatching', { words })
-  }
   const texts = tagPrefix === undefined ? chosen : [shownGroup(tagPrefix)]
   const tags = listOf(texts.map((tag) => (tag === '' ? say('plants.emptyTag') : named(tag))))
-  if (texts.length === 0) return q.trim() === '' ? say('stocktake.all') : say('stocktake.matching', { words })
-  return q.trim() === '' ? say('stocktake.tagged', { tags }) : say('stocktake.taggedMatching', { tags, words })
+  const plants =
+    untagged === true
+      ? say('stocktake.untagged')
+      : texts.length === 0
+        ? say('stocktake.all')
+        : say('stocktake.tagged', { tags })
+  return q.trim() === '' ? plants : say('stocktake.matching', { plants, words: named(q.trim()) })
 }
 
 /** What the last label was. @param plant undefined while the page reads it; null: no plant has the id */

@@ -61,12 +61,12 @@ function Secret({ token: { id, name, secret, replaced } }: { readonly token: Cre
       <div class="fields">
         <Button
           text={say('tokens.copy')}
-          aria-label={say('tokens.copyOf', { name })}
+          aria-label={say('page.about', { what: say('tokens.copy'), of: name })}
           onClick={copy(secret, say('tokens.theSecret'))}
         />
         <Button
           text={say('tokens.copyLink')}
-          aria-label={say('tokens.copyLinkOf', { name })}
+          aria-label={say('page.about', { what: say('tokens.copyLink'), of: name })}
           onClick={copy(linkWith(secret), say('tokens.theLink'))}
         />
         <span>{said.value}</span>
@@ -78,7 +78,7 @@ function Secret({ token: { id, name, secret, replaced } }: { readonly token: Cre
       )}
       <Button
         text={say('tokens.copied')}
-        aria-label={say('tokens.copiedOf', { name })}
+        aria-label={say('page.about', { what: say('tokens.copied'), of: name })}
         onClick={() => (created.value = created.value.filter((token) => token.id !== id))}
       />
     </div>

@@ -65,7 +65,6 @@ function WebhookItem({ client, webhook, onTested }: ItemProps): JSX.Element {
   const { id, url, description, state, reason, since, pending } = webhook
   const waiting =
     pending >= MANY ? say('webhooks.waitingMany', { many: pending }) : say('webhooks.waiting', { count: pending })
-  const present = { time: shown(since), waiting }
   const isTesting = useSignal(false)
   const deliveries = useSignal<readonly WebhookDelivery[] | undefined>(undefined)
   const test = async () => {
@@ -98,9 +97,14 @@ function WebhookItem({ client, webhook, onTested }: ItemProps): JSX.Element {
           {description === undefined ? <code>{id}</code> : sayWith('webhooks.to', { id: <code>{id}</code>, url })}
         </div>
         <div class="note">
-          {reason === undefined
-            ? say('webhooks.state', { state: say(STATES[state]), ...present })
-            : say('webhooks.stateWhy', { state: say(STATES[state]), reason: say(REASONS[reason]), ...present })}
+          {say('webhooks.state', {
+            state:
+              reason === undefined
+                ? say(STATES[state])
+                : say('page.about', { what: say(STATES[state]), of: say(REASONS[reason]) }),
+            time: shown(since),
+            waiting,
+          })}
         </div>
       </div>
       <Button

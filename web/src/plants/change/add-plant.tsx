@@ -89,15 +89,14 @@ function IdOfNew({ proposed }: { readonly proposed: bigint | undefined }): JSX.E
   const isOwn = useSignal(false)
   const field = useRef<HTMLInputElement>(null)
   const { id } = typedFor(undefined)
+  const next = proposed === undefined ? say('plants.nextFree') : String(proposed)
   useLayoutEffect(() => {
     if (isOwn.value) field.current?.focus()
   }, [isOwn.value])
   if (!isOwn.value && id === '') {
     return (
       <p class="own-id">
-        <span class="note">
-          {proposed === undefined ? say('plants.nextId') : say('plants.thisId', { id: proposed })}
-        </span>
+        <span class="note">{say('page.about', { what: say('plants.id'), of: next })}</span>
         <Button text={say('plants.changeId')} class="quiet" onClick={() => (isOwn.value = true)} />
       </p>
     )
@@ -106,7 +105,7 @@ function IdOfNew({ proposed }: { readonly proposed: bigint | undefined }): JSX.E
     <Field
       id="new-id"
       label={say('plants.id')}
-      note={proposed === undefined ? say('plants.emptyIdNext') : say('plants.emptyId', { id: proposed })}
+      note={say('plants.emptyId', { id: next })}
       place={field}
       inputMode="numeric"
       placeholder={proposed === undefined ? '' : String(proposed)}

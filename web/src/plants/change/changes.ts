@@ -90,7 +90,7 @@ export class PlantChanges {
       })
     try {
       const outcome = await submit(this.#session, { id, base: null, wanted: plant })
-      if (outcome.kind === 'met') return failed(say('plants.idTakenNow'), true)
+      if (outcome.kind === 'met') return failed(say('waiting.metTaken'), true)
       if (outcome.kind === 'waits') tellKept(`${id} ${named(name)}`)
       else tell(say('plants.isBack', { id, name: named(name) }))
       await this.#list.putBack(plant)

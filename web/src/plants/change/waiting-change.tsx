@@ -131,8 +131,8 @@ export function ChangeText({ changes }: Pick<ChangeProps, 'changes'>): JSX.Eleme
 
 function kindOf({ base, wanted, tried }: Waiting): PlainKey {
   if (tried !== undefined && isSame(base, wanted)) return 'waiting.back'
-  if (wanted === null) return 'waiting.delete'
-  return base === null ? 'waiting.add' : 'waiting.change'
+  if (wanted === null) return 'plants.delete'
+  return base === null ? 'plants.add' : 'waiting.change'
 }
 
 function reasonOf([first, ...others]: readonly Waiting[], isOfMany: boolean): string {

@@ -92,7 +92,7 @@ export function Matches({ list, filter, total, counted, fault, countAll }: Match
     <p class={isStale ? 'matches stale' : 'matches'}>
       <span role="status">
         {isStale && say('plants.stale')}
-        {counted !== undefined && say('matches.counting', { plants: plantsIn(counted) })}
+        {counted !== undefined && `${say('matches.counting')} ${say('page.soFar', { plants: plantsIn(counted) })}`}
         {counted === undefined && total !== undefined && total.plants > 0 && totalText(total)}
       </span>
       {total?.isExact === false && counted === undefined && countAll !== undefined && (

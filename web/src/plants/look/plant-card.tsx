@@ -88,6 +88,11 @@ interface MoreProps extends Pick<CardProps, 'onCopy'> {
 const More = ({ id, onCopy, onDelete }: MoreProps): JSX.Element => (
   <Further label={say('plant.more', { id })}>
     <Button text={say('plants.another')} onClick={onCopy} />
-    <Button text={say('plants.delete')} class="danger" aria-label={say('plants.deleteOf', { id })} onClick={onDelete} />
+    <Button
+      text={say('plants.delete')}
+      class="danger"
+      aria-label={say('plants.deleteOf', { what: id })}
+      onClick={onDelete}
+    />
   </Further>
 )

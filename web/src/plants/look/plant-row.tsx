@@ -111,7 +111,7 @@ const Buttons = ({ id, tabIndex, onEdit, onDelete }: ButtonsProps): JSX.Element 
     <Button
       text={say('plants.delete')}
       class="delete"
-      aria-label={say('plants.deleteOf', { id })}
+      aria-label={say('plants.deleteOf', { what: id })}
       tabIndex={tabIndex}
       onClick={() => void onDelete()}
     />

@@ -61,7 +61,7 @@ export function BulkDialog(props: BulkProps): JSX.Element {
     <Dialog title={say(TITLES[kind])} onCancel={close}>
       {now.kind === 'reading' && (
         <p role="status">
-          {now.count > 0 ? say('bulk.readingSoFar', { plants: plantsIn(now.count) }) : say('bulk.reading')}
+          {say('bulk.reading')} {now.count > 0 && say('page.soFar', { plants: plantsIn(now.count) })}
         </p>
       )}
       {now.kind === 'unread' && <Fault text={now.fault} onRetry={read} />}
@@ -228,9 +228,9 @@ function Asking(props: AskingProps): JSX.Element {
           text={
             changes.length === 0
               ? say(TITLES[kind])
-              : say(kind === 'delete' ? 'bulk.deletePlants' : 'bulk.changePlants', {
-                  plants: plantsIn(changes.length),
-                })
+              : kind === 'delete'
+                ? say('plants.deleteOf', { what: plantsIn(changes.length) })
+                : say('bulk.changePlants', { plants: plantsIn(changes.length) })
           }
           type="submit"
           class={kind === 'delete' ? 'danger' : 'primary'}
@@ -275,7 +275,7 @@ function Question({ client, kind, from, count, elsewhere, onOnlyBelow, input, on
     <>
       <p>
         {from === undefined
-          ? say('bulk.count', { count })
+          ? say('bulk.selected', { count })
           : sayWith('bulk.haveTag', {
               count,
               tag: <bdi translate={false}>{shownTag(from)}</bdi>,

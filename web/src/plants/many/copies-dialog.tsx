@@ -126,7 +126,7 @@ function AddedCopies({ plants, conflicts, onClose }: AddedProps): JSX.Element {
       <div class="fields">
         <Button text={say('bulk.close')} onClick={onClose} />
         <Button
-          text={say('copies.print')}
+          text={say('import.printLabels')}
           class="primary"
           onClick={() => {
             onClose()

@@ -14,20 +14,20 @@ interface ConflictsProps {
   /** How many there are, where the list has only the first. */
   readonly count?: number
   /** Whether they will stay, or have stayed. */
-  readonly text?: 'bulk.same' | 'bulk.stayed'
+  readonly lead?: 'bulk.same' | 'bulk.stayed'
 }
 
 /** Lists plants that an action leaves as they are, each with the reason. */
 export function Conflicts({
   conflicts,
   count = conflicts.length,
-  text = 'bulk.stayed',
+  lead = 'bulk.stayed',
 }: ConflictsProps): JSX.Element | null {
   if (count === 0) return null
   const shown = conflicts.slice(0, MOST_SHOWN)
   return (
     <>
-      <p role="alert">{say(text, { count })}</p>
+      <p role="alert">{say(lead, { count })}</p>
       <ul class="conflicts">
         {shown.map(({ id, name, why }) => (
           <li key={String(id)}>
@@ -37,7 +37,7 @@ export function Conflicts({
           </li>
         ))}
       </ul>
-      {count > shown.length && <p class="note">{say('bulk.more', { more: count - shown.length })}</p>}
+      {count > shown.length && <p class="note">{say('labels.more', { more: count - shown.length })}</p>}
     </>
   )
 }

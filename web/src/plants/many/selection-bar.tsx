@@ -104,7 +104,7 @@ function actionsFor(bar: BarProps, { ask, copy }: Asking): readonly Action[] {
   return [
     ...changing('bulk.tag', 'tag'),
     ...changing('plants.delete', 'delete'),
-    { label: 'bulk.print', run: () => void print(bar) },
+    { label: 'labels.print', run: () => void print(bar) },
     ...changing('bulk.untag', 'untag'),
     ...changing('bulk.replace', 'replace'),
     ...(mayWrite && count === 1 ? [{ label: 'plants.another', run: copyOne } as const] : []),

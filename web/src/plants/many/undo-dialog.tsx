@@ -173,7 +173,7 @@ function Preview({ report, of }: Pick<Extract<Step, { kind: 'asking' }>, 'report
   return (
     <>
       <p>{restored === 0 ? say('actions.nothing') : effectOf(of, restored)}</p>
-      <Conflicts conflicts={leftPlants.map(conflictOf)} count={left} text="bulk.same" />
+      <Conflicts conflicts={leftPlants.map(conflictOf)} count={left} lead="bulk.same" />
     </>
   )
 }
