@@ -1,14 +1,14 @@
 import type { JSX } from 'preact'
 import type { Action } from '../../../client/src/index.ts'
 import { say, timeOf } from '../language/language.ts'
-import { sayWith } from '../language/say-with.ts'
 import { Button } from '../page/controls.tsx'
 import { plain } from '../page/named.ts'
 import { usePages } from '../page/pages.ts'
 import { linkTo } from '../page/route.ts'
 import { Fault, Sentence } from '../page/sentence.tsx'
+import { Time } from '../page/time.tsx'
 import { askUndo } from '../plants/many/undo-dialog.tsx'
-import { useActors } from '../session/actor-names.ts'
+import { By } from '../session/by.tsx'
 import type { ViewProps } from '../session/session.ts'
 import { countOf, countsOf, isUndone, type Known, nameOf } from './action-names.ts'
 
@@ -16,7 +16,6 @@ const PAGE = 50
 
 /** Lists imports and changes of many plants, also those of others and of commands, and undoes one as a whole. */
 export function ActionsView({ session: { client, may } }: ViewProps): JSX.Element {
-  const actorOf = useActors()
   const list = (signal: AbortSignal) => client.listActions({ limit: PAGE }, { signal })
   const [read, actions, next, fault, isOff] = usePages(list, 'actions.unread')
   const known: Known = new Map(actions?.map((action) => [action.id, action]))
@@ -36,7 +35,6 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
             key={action.id}
             action={action}
             known={known}
-            actorOf={actorOf}
             onUndo={
               may('plants:write')
                 ? () => askUndo({ action: action.id, title: nameOf(action, known), onUndone: () => read() })
@@ -53,17 +51,15 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
 interface RowProps {
   readonly action: Action
   readonly known: Known
-  readonly actorOf: (token: string) => string
   readonly onUndo: (() => void) | undefined
 }
 
-function ActionRow({ action, known, actorOf, onUndo }: RowProps): JSX.Element {
+function ActionRow({ action, known, onUndo }: RowProps): JSX.Element {
   const { began, token, undoneBy } = action
   const undo = known.get(undoneBy ?? '')
   const isWhole = undo !== undefined && countOf(undo) >= countOf(action)
   const name = nameOf(action, known)
   const counts = countsOf(action)
-  const by = (who: string) => sayWith('history.by', { token: <bdi translate={false}>{actorOf(who)}</bdi> })
   return (
     <li>
       <div>
@@ -74,14 +70,14 @@ function ActionRow({ action, known, actorOf, onUndo }: RowProps): JSX.Element {
         </p>
         {name !== counts && <p>{counts}</p>}
         <p class="note">
-          <Time at={began} /> {by(token)}
+          <Time at={began} /> <By token={token} />
         </p>
         {isUndone(action, known) && (
           <p class="note">
             {say('bulk.undone')}{' '}
             {undo !== undefined && (
               <>
-                <Time at={undo.ended} /> {by(undo.token)}
+                <Time at={undo.ended} /> <By token={undo.token} />
               </>
             )}
           </p>
@@ -97,5 +93,3 @@ function ActionRow({ action, known, actorOf, onUndo }: RowProps): JSX.Element {
     </li>
   )
 }
-
-const Time = ({ at }: { readonly at: string }): JSX.Element => <time dateTime={at}>{timeOf(at, 'short')}</time>

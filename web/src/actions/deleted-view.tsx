@@ -3,21 +3,21 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { ChangeEntry, Listing, StoredPlant } from '../../../client/src/index.ts'
 import { say, timeOf } from '../language/language.ts'
-import { sayWith } from '../language/say-with.ts'
 import { newAction } from '../offline/new-action.ts'
 import { type OfMany, submitMany } from '../offline/send-many.ts'
 import { Button, Check } from '../page/controls.tsx'
 import { focusMain } from '../page/focus.ts'
 import { usePages } from '../page/pages.ts'
 import { useRequest } from '../page/request.ts'
-import { linkTo } from '../page/route.ts'
+import { linkTo, queryOf } from '../page/route.ts'
 import { Fault } from '../page/sentence.tsx'
+import { Time } from '../page/time.tsx'
 import { SearchField } from '../plants/find/search-field.tsx'
 import { shownTag } from '../plants/find/tag-chip.tsx'
 import { Selection } from '../plants/list/selection.ts'
 import { Conflicts } from '../plants/many/done.tsx'
 import { tellDone } from '../plants/many/undo-dialog.tsx'
-import { useActors } from '../session/actor-names.ts'
+import { By } from '../session/by.tsx'
 import type { ViewProps } from '../session/session.ts'
 
 const PAGE = 100
@@ -25,7 +25,6 @@ const PAGE = 100
 /** Lists what is deleted now, as far as the log of changes goes, and brings plants back as they were. */
 export function DeletedView({ session }: ViewProps): JSX.Element {
   const { client, may } = session
-  const actorOf = useActors()
   const q = useSignal('')
   const since = useSignal<string | undefined>(undefined)
   const selection = useMemo(() => new Selection(), [])
@@ -76,12 +75,7 @@ export function DeletedView({ session }: ViewProps): JSX.Element {
       <Fault text={isOff ? say('actions.off') : done.value?.fault || fault} onRetry={() => void read()} />
       <ol class="actions deleted">
         {entries?.map((entry) => (
-          <Row
-            key={entry.position}
-            entry={entry}
-            actorOf={actorOf}
-            selection={may('plants:write') ? selection : undefined}
-          />
+          <Row key={entry.position} entry={entry} selection={may('plants:write') ? selection : undefined} />
         ))}
       </ol>
       {next !== undefined && <Button text={say('history.earlier')} onClick={() => void read(next)} />}
@@ -144,12 +138,11 @@ function BringBack({ plants, selection, isBusy, onRun }: BringBackProps): JSX.El
 
 interface RowProps {
   readonly entry: ChangeEntry
-  readonly actorOf: (token: string) => string
   /** undefined: the token may not change plants. */
   readonly selection: Selection | undefined
 }
 
-function Row({ entry: { before, time, token }, actorOf, selection }: RowProps): JSX.Element | null {
+function Row({ entry: { before, time, token }, selection }: RowProps): JSX.Element | null {
   if (before === undefined) return null
   const { id, name, tag } = before
   return (
@@ -166,15 +159,14 @@ function Row({ entry: { before, time, token }, actorOf, selection }: RowProps): 
       )}
       <div>
         <p>
-          <a href={linkTo('plant', new URLSearchParams({ id: String(id) }))}>{String(id)}</a>{' '}
+          <a href={linkTo('plant', queryOf(id))}>{String(id)}</a>{' '}
           <strong dir="auto" translate={false}>
             {name}
           </strong>{' '}
           {tag !== undefined && <bdi translate={false}>{shownTag(tag)}</bdi>}
         </p>
         <p class="note">
-          <time dateTime={time}>{timeOf(time, 'short')}</time>{' '}
-          {sayWith('history.by', { token: <bdi translate={false}>{actorOf(token)}</bdi> })}
+          <Time at={time} /> <By token={token} />
         </p>
       </div>
     </li>

@@ -42,18 +42,8 @@ export function ChooseSheet(): JSX.Element {
       />
       {kind === 'roll' && (
         <>
-          <NumberField
-            name="length"
-            title={say('labels.length')}
-            value={length}
-            onChange={(value) => change({ length: value })}
-          />
-          <NumberField
-            name="shift"
-            title={say('labels.shift')}
-            value={shift}
-            onChange={(value) => change({ shift: value })}
-          />
+          <NumberField name="length" titled="labels.length" value={length} onChange={(length) => change({ length })} />
+          <NumberField name="shift" titled="labels.shift" value={shift} onChange={(shift) => change({ shift })} />
         </>
       )}
       {kind === 'own' && (
@@ -62,7 +52,7 @@ export function ChooseSheet(): JSX.Element {
             <NumberField
               key={member}
               name={member}
-              title={say(title)}
+              titled={title}
               value={own[member]}
               onChange={(value) => change({ own: { ...own, [member]: value } })}
             />
@@ -70,12 +60,7 @@ export function ChooseSheet(): JSX.Element {
         </div>
       )}
       {kind !== 'roll' && (
-        <NumberField
-          name="skip"
-          title={say('labels.used')}
-          value={skip.value}
-          onChange={(value) => (skip.value = value)}
-        />
+        <NumberField name="skip" titled="labels.used" value={skip.value} onChange={(value) => (skip.value = value)} />
       )}
       <PhoneAddress purpose={say('labels.codesPurpose')} />
     </fieldset>
@@ -84,16 +69,16 @@ export function ChooseSheet(): JSX.Element {
 
 interface NumberFieldProps {
   readonly name: string
-  readonly title: string
+  readonly titled: PlainKey
   readonly value: number
   readonly onChange: (value: number) => void
 }
 
-function NumberField({ name, title, value, onChange }: NumberFieldProps): JSX.Element {
+function NumberField({ name, titled, value, onChange }: NumberFieldProps): JSX.Element {
   return (
     <Field
       id={`label-${name}`}
-      label={title}
+      label={say(titled)}
       fault={faults.value.get(name)}
       type="number"
       step="any"

@@ -79,8 +79,9 @@ const languageNames = computed(() => new Intl.DisplayNames([locale.value], { typ
 /** The name of a language, in the language of the page. @param tag such as `el` */
 export const languageName = (tag: string): string => languageNames.value.of(tag) ?? tag
 
-/** @param text a time as the service writes it @param style `medium` has seconds */
-export const timeOf = (text: string, style: 'short' | 'medium'): string => times.value[style].format(new Date(text))
+/** @param time as the service writes it, or milliseconds since 1970 @param style `medium` has seconds */
+export const timeOf = (time: string | number, style: 'short' | 'medium'): string =>
+  times.value[style].format(new Date(time))
 
 /** A day, as people of this language write it. */
 export const dateOf = (time: Date): string => times.value.day.format(time)

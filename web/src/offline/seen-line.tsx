@@ -5,7 +5,7 @@ import { say, timeOf } from '../language/language.ts'
 export function SeenLine({ since }: { readonly since: number | undefined }): JSX.Element {
   return (
     <p class="seen" role="status">
-      {since !== undefined && say('seen.since', { time: timeOf(new Date(since).toISOString(), 'short') })}
+      {since !== undefined && say('seen.since', { time: timeOf(since, 'short') })}
     </p>
   )
 }

@@ -29,6 +29,9 @@ export function linkTo(view: string, query: URLSearchParams = new URLSearchParam
   return `#/${view}${text === '' ? '' : `?${text}`}`
 }
 
+/** The query of a view of one plant. */
+export const queryOf = (id: bigint | string): URLSearchParams => new URLSearchParams({ id: String(id) })
+
 export function go(view: string, query?: URLSearchParams): void {
   location.hash = linkTo(view, query)
 }

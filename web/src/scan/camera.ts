@@ -1,3 +1,4 @@
+import { pause } from '../page/pause.ts'
 import { aimedAt, type CodeReader, codeReader } from './reader.ts'
 
 /** Why the camera shows nothing. */
@@ -66,7 +67,7 @@ async function readCodes(
 ): Promise<void> {
   let last: string | undefined
   let seen = 0
-  for (; !signal.aborted; await pause(signal)) {
+  for (; !signal.aborted; await pause(PAUSE, signal)) {
     if (!stream.active) throw new CameraError('ended')
     const text = isWaiting() ? undefined : aimedAt(await read(video))
     if (signal.aborted) return
@@ -103,14 +104,3 @@ const FAULTS: Readonly<Record<string, CameraFault>> = {
   NotReadableError: 'busy',
   AbortError: 'busy',
 }
-
-const pause = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, PAUSE)
-    signal.addEventListener('abort', done)
-  })

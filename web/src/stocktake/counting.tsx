@@ -130,9 +130,7 @@ function Progress({ stocktake }: { readonly stocktake: Stocktake }): JSX.Element
     <>
       <p class="stocktake-set">
         <Sentence text={nameOf(stocktake.wanted)} />{' '}
-        <span class="note">
-          {say('stocktake.since', { time: timeOf(new Date(stocktake.begun).toISOString(), 'short') })}
-        </span>
+        <span class="note">{say('stocktake.since', { time: timeOf(stocktake.begun, 'short') })}</span>
       </p>
       <div class="stocktake-count">
         <progress max={size} value={count} aria-label={say('stocktake.progress')} />

@@ -7,7 +7,7 @@ import { plantOf } from '../offline/attempt.ts'
 import { waitingFor } from '../offline/waiting.ts'
 import { Button, Check } from '../page/controls.tsx'
 import { Further } from '../page/further.tsx'
-import { linkTo } from '../page/route.ts'
+import { linkTo, queryOf } from '../page/route.ts'
 import { saveFile } from '../page/save-file.ts'
 import { type Pitfalls, pitfallsIn, spreadsheet } from '../page/spreadsheet.ts'
 import type { Reloaded } from '../plants/list/plant-list.ts'
@@ -223,9 +223,7 @@ function FoundPlant({ id, kind, stocktake }: RowProps): JSX.Element {
       {kind === 'extra' ? (
         <>
           {texts}
-          <a href={linkTo('plant', new URLSearchParams({ id: String(id) }))}>
-            {say(plant === null ? 'stocktake.enter' : 'scan.openId')}
-          </a>
+          <a href={linkTo('plant', queryOf(id))}>{say(plant === null ? 'stocktake.enter' : 'scan.openId')}</a>
           <Button
             text={say('stocktake.leaveOut')}
             class="quiet"

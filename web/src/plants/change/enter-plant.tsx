@@ -7,7 +7,7 @@ import { submit } from '../../offline/send.ts'
 import { isFocusLost } from '../../page/focus.ts'
 import { named } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
-import { linkTo } from '../../page/route.ts'
+import { linkTo, queryOf } from '../../page/route.ts'
 import type { ViewProps } from '../../session/session.ts'
 import { putDraft } from '../list/drafts.ts'
 import { tellKept } from './changes.ts'
@@ -61,7 +61,7 @@ export function NotAdded({ view, except }: NotAddedProps): JSX.Element | null {
     <p class="not-added" role="status">
       {say('plants.notAddedCount', { count: ids.length })}:{' '}
       {ids.map((id) => (
-        <a key={id} href={linkTo(view, new URLSearchParams({ id }))}>
+        <a key={id} href={linkTo(view, queryOf(id))}>
           {id}
         </a>
       ))}

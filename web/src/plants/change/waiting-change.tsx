@@ -95,7 +95,7 @@ export function ChangeText({ changes }: Pick<ChangeProps, 'changes'>): JSX.Eleme
   const [first, ...others] = changes
   if (first === undefined) return null
   const { base, wanted, at } = first
-  const time = <time class="note">{timeOf(new Date(at).toISOString(), 'short')}</time>
+  const time = <time class="note">{timeOf(at, 'short')}</time>
   if (others.length > 0) {
     return (
       <>

@@ -1,4 +1,5 @@
 import type { ChangeEntry, PlantstoreClient } from '../../../../client/src/index.ts'
+import { pause } from '../../page/pause.ts'
 import { isRefusal } from '../../page/said.ts'
 import { nameHere } from '../../page/service.ts'
 import type { Session } from '../../session/session.ts'
@@ -83,7 +84,7 @@ async function readStream(
     channel.postMessage('many')
     void list.refresh()
   }
-  for (; !signal.aborted; await pause(signal)) {
+  for (; !signal.aborted; await pause(PAUSE, signal)) {
     let since = performance.now()
     let count = 0
     try {
@@ -104,12 +105,3 @@ async function readStream(
     hasGap = true
   }
 }
-
-const pause = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, PAUSE)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })

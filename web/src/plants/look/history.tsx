@@ -1,7 +1,6 @@
 import type { JSX } from 'preact'
 import type { ChangeEntry, StoredPlant } from '../../../../client/src/index.ts'
 import { say, timeOf } from '../../language/language.ts'
-import { sayWith } from '../../language/say-with.ts'
 import type { PlainKey } from '../../language/texts.ts'
 import { submit } from '../../offline/send.ts'
 import { Button } from '../../page/controls.tsx'
@@ -10,8 +9,9 @@ import { tell } from '../../page/notices.tsx'
 import { usePages } from '../../page/pages.ts'
 import { said } from '../../page/said.ts'
 import { Fault } from '../../page/sentence.tsx'
+import { Time } from '../../page/time.tsx'
 import { shownTag } from '../../plants/find/tag-chip.tsx'
-import { useActors } from '../../session/actor-names.ts'
+import { By } from '../../session/by.tsx'
 import type { ViewProps } from '../../session/session.ts'
 import { tellKept } from '../change/changes.ts'
 import { askUndo } from '../many/undo-dialog.tsx'
@@ -34,7 +34,6 @@ const DONE = {
 export function History({ session, id, state, onRestored }: HistoryProps): JSX.Element | null {
   const { client, may } = session
   const mayWrite = may('plants:write')
-  const actorOf = useActors()
   const list = (signal: AbortSignal) => client.history(id, { limit: PAGE }, { signal })
   const [read, entries, next, fault, isOff] = usePages(list, 'history.unread', state)
   const restore = async (plant: StoredPlant) => {
@@ -59,9 +58,9 @@ export function History({ session, id, state, onRestored }: HistoryProps): JSX.E
         {entries?.map(({ position, type, time: at, plant, before, token, action }) => (
           <li key={position}>
             <p>
-              {say(DONE[type])} <time dateTime={at}>{timeOf(at, 'medium')}</time>{' '}
+              {say(DONE[type])} <Time at={at} style="medium" />{' '}
               <span class="note">
-                {sayWith('history.by', { token: <bdi translate={false}>{actorOf(token)}</bdi> })}
+                <By token={token} />
               </span>
             </p>
             {before !== undefined && <State plant={before} isOld={plant !== undefined} />}

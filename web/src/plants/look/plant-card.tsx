@@ -3,7 +3,7 @@ import type { StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import { Button } from '../../page/controls.tsx'
 import { Further } from '../../page/further.tsx'
-import { linkTo } from '../../page/route.ts'
+import { linkTo, queryOf } from '../../page/route.ts'
 import type { PlantChanges } from '../change/changes.ts'
 import { RowEditor } from '../change/row-editor.tsx'
 import { WaitingMark } from '../change/waiting-mark.tsx'
@@ -67,7 +67,7 @@ export function PlantCard({ plant, changes, Heading, mayPrint, onCopy }: CardPro
                 />
               )}
               {mayPrint && (
-                <a class="button" href={linkTo('labels', new URLSearchParams({ id }))}>
+                <a class="button" href={linkTo('labels', queryOf(id))}>
                   {say('plants.printLabel')}
                 </a>
               )}

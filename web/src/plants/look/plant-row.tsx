@@ -1,9 +1,10 @@
 import type { JSX } from 'preact'
 import type { ListedPlant, StoredPlant } from '../../../../client/src/index.ts'
-import { say, timeOf } from '../../language/language.ts'
+import { say } from '../../language/language.ts'
 import { Button } from '../../page/controls.tsx'
 import { Icon } from '../../page/icon.tsx'
-import { linkTo } from '../../page/route.ts'
+import { linkTo, queryOf } from '../../page/route.ts'
+import { Time } from '../../page/time.tsx'
 import type { PlantChanges } from '../change/changes.ts'
 import { RowEditor } from '../change/row-editor.tsx'
 import { WaitingMark } from '../change/waiting-mark.tsx'
@@ -71,7 +72,7 @@ export function PlantRow(props: RowProps): JSX.Element {
             )}
           </span>
           <span role="gridcell" class="id" translate={false}>
-            <a href={linkTo('plant', new URLSearchParams({ id }))} tabIndex={tabIndex}>
+            <a href={linkTo('plant', queryOf(id))} tabIndex={tabIndex}>
               {id}
             </a>
           </span>
@@ -83,7 +84,7 @@ export function PlantRow(props: RowProps): JSX.Element {
             {tag !== undefined && <TagChip tag={tag} tabIndex={tabIndex} />}
           </span>
           <span role="gridcell" class="changed">
-            {plant.changed !== undefined && <time dateTime={plant.changed}>{timeOf(plant.changed, 'short')}</time>}
+            {plant.changed !== undefined && <Time at={plant.changed} />}
           </span>
           <span role="gridcell" class="actions">
             {changes !== undefined && !isLeaving && (

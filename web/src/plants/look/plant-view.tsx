@@ -10,7 +10,7 @@ import { SeenLine } from '../../offline/seen-line.tsx'
 import { waitingFor } from '../../offline/waiting.ts'
 import { useRepeat, whenAway } from '../../page/connection.ts'
 import { useRequest } from '../../page/request.ts'
-import { linkTo, route } from '../../page/route.ts'
+import { linkTo, queryOf, route } from '../../page/route.ts'
 import { isRefusal } from '../../page/said.ts'
 import { Fault } from '../../page/sentence.tsx'
 import type { ViewProps } from '../../session/session.ts'
@@ -35,15 +35,13 @@ export function PlantView({ session }: ViewProps): JSX.Element {
         <a href={linkTo('plants', walk.value.query)}>
           <span aria-hidden="true">‹</span> {say('plant.back')}
         </a>
-        {previous !== undefined && <a href={linkToPlant(previous)}>{say('plant.previous')}</a>}
-        {next !== undefined && <a href={linkToPlant(next)}>{say('plant.next')}</a>}
+        {previous !== undefined && <a href={linkTo('plant', queryOf(previous))}>{say('plant.previous')}</a>}
+        {next !== undefined && <a href={linkTo('plant', queryOf(next))}>{say('plant.next')}</a>}
       </p>
       <OnePlant key={String(id)} session={session} id={id} />
     </>
   )
 }
-
-const linkToPlant = (id: bigint): string => linkTo('plant', new URLSearchParams({ id: String(id) }))
 
 interface OnePlantProps extends ViewProps {
   readonly id: bigint

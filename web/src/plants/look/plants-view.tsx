@@ -6,7 +6,7 @@ import { say, timeOf } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
 import { SeenLine } from '../../offline/seen-line.tsx'
 import { Button } from '../../page/controls.tsx'
-import { linkTo, replaceQuery, route } from '../../page/route.ts'
+import { linkTo, queryOf, replaceQuery, route } from '../../page/route.ts'
 import { Fault } from '../../page/sentence.tsx'
 import type { ViewProps } from '../../session/session.ts'
 import { AddPlant } from '../change/add-plant.tsx'
@@ -115,7 +115,7 @@ function NoMatch({ filter, onChange, onAdd }: NoMatchProps): JSX.Element {
       {words !== '' && <Button text={say('plants.clearSearch')} onClick={() => onChange({ q: '' })} />}
       {hasTagging(filter) && <Button text={say('plants.allTags')} onClick={() => onChange(ANY_TAG)} />}
       {onAdd !== undefined && id !== null && (
-        <a class="button" href={linkTo('plant', new URLSearchParams({ id: String(id) }))}>
+        <a class="button" href={linkTo('plant', queryOf(id))}>
           {say('stocktake.enter')}
         </a>
       )}

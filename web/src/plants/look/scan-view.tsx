@@ -3,7 +3,7 @@ import { useLayoutEffect } from 'preact/hooks'
 import { idIn } from '../../codes/typed-code.ts'
 import { say } from '../../language/language.ts'
 import { focusMain } from '../../page/focus.ts'
-import { linkTo, replaceQuery, route } from '../../page/route.ts'
+import { linkTo, queryOf, replaceQuery, route } from '../../page/route.ts'
 import { ReadCode } from '../../scan/read-code.tsx'
 import type { ViewProps } from '../../session/session.ts'
 import { NotAdded } from '../change/enter-plant.tsx'
@@ -13,7 +13,7 @@ import { OnePlant } from './plant-view.tsx'
 export function ScanView({ session }: ViewProps): JSX.Element {
   const id = idIn(route.value.query.get('id') ?? '')
   const open = (read: bigint) => {
-    if (read !== id) replaceQuery(new URLSearchParams({ id: String(read) }))
+    if (read !== id) replaceQuery(queryOf(read))
   }
   // The link to this view keeps the focus otherwise, and the name of a new plant would not get it.
   useLayoutEffect(focusMain, [])

@@ -9,6 +9,7 @@ import { Button } from '../../page/controls.tsx'
 import { Dialog } from '../../page/dialog.tsx'
 import { plain } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
+import { pause } from '../../page/pause.ts'
 import { isAbort, isRefusal, said } from '../../page/said.ts'
 import { Fault, Sentence } from '../../page/sentence.tsx'
 import { onSignOut, type ViewProps } from '../../session/session.ts'
@@ -160,7 +161,7 @@ async function follow(
   ended: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, PAUSE))
+    await pause(PAUSE, ended)
     if (ended.aborted) return
     const now = await client.getAction(undo, { signal: ended }).catch(() => undefined)
     if (now !== undefined && !ended.aborted) onProgress(now.created + now.updated + now.deleted)

@@ -1,5 +1,7 @@
 import { signal } from '@preact/signals'
+import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { sayWith } from '../language/say-with.ts'
 import { actorOf } from './actor.ts'
 import { onSignOut, session } from './session.ts'
 
@@ -14,9 +16,9 @@ onSignOut(() => {
 })
 
 /** Says who has made a change: by name where the token is the person's own, or where they may list tokens. */
-export function useActors(): (token: string) => string {
+export function By({ token }: { readonly token: string }): JSX.Element {
   useEffect(() => void readNames(), [])
-  return (token) => actorOf(token, names.value)
+  return <>{sayWith('history.by', { token: <bdi translate={false}>{actorOf(token, names.value)}</bdi> })}</>
 }
 
 async function readNames(): Promise<void> {
