@@ -80,45 +80,36 @@ interface ForeignProps {
 
 /** Shows a code that is no label of this service as text. Nothing of it leads anywhere. */
 function Foreign({ code, onAccept }: ForeignProps): JSX.Element {
-  if (code.kind === 'sign-in') {
-    return (
-      <p role="alert" class="foreign-code">
-        {say('scan.signsIn')}
-      </p>
-    )
-  }
-  if (code.kind === 'elsewhere') {
-    return (
-      <div role="alert" class="foreign-code">
-        <p>
-          {sayWith('scan.elsewhere', {
-            id: String(code.id),
-            address: (
-              <bdi translate={false} class="foreign">
-                {code.address.slice(0, SHOWN)}
-              </bdi>
-            ),
-          })}
-        </p>
-        <Button text={say('scan.accept')} onClick={() => onAccept(code.id, code.address)} />
-      </div>
-    )
-  }
-  if (code.kind === 'garbled') {
-    return (
-      <div role="alert" class="foreign-code">
-        <p>{sayWith('scan.garbled', { id: <strong>{String(code.id)}</strong> })}</p>
-        <Button text={say('scan.acceptGarbled', { id: code.id })} onClick={() => onAccept(code.id, code.manner)} />
-      </div>
-    )
-  }
+  const shown = (text: string) => <bdi translate={false}>{text.slice(0, SHOWN)}</bdi>
   return (
     <div role="alert" class="foreign-code">
-      <p>{say('scan.foreign')}</p>
-      <p class="foreign">
-        <bdi translate={false}>{code.text.slice(0, SHOWN)}</bdi>
-        {code.text.length > SHOWN && '…'}
-      </p>
+      {code.kind === 'sign-in' && <p>{say('scan.signsIn')}</p>}
+      {code.kind === 'elsewhere' && (
+        <>
+          <p>
+            {sayWith('scan.elsewhere', {
+              id: String(code.id),
+              address: <span class="foreign">{shown(code.address)}</span>,
+            })}
+          </p>
+          <Button text={say('scan.accept')} onClick={() => onAccept(code.id, code.address)} />
+        </>
+      )}
+      {code.kind === 'garbled' && (
+        <>
+          <p>{sayWith('scan.garbled', { id: <strong>{String(code.id)}</strong> })}</p>
+          <Button text={say('scan.acceptGarbled', { id: code.id })} onClick={() => onAccept(code.id, code.manner)} />
+        </>
+      )}
+      {code.kind === 'other' && (
+        <>
+          <p>{say('scan.foreign')}</p>
+          <p class="foreign">
+            {shown(code.text)}
+            {code.text.length > SHOWN && '…'}
+          </p>
+        </>
+      )}
     </div>
   )
 }

@@ -10,6 +10,7 @@ import { Further } from '../page/further.tsx'
 import { linkTo, queryOf } from '../page/route.ts'
 import { saveFile } from '../page/save-file.ts'
 import { type Pitfalls, pitfallsIn, spreadsheet } from '../page/spreadsheet.ts'
+import { SearchField } from '../plants/find/search-field.tsx'
 import type { Reloaded } from '../plants/list/plant-list.ts'
 import { BulkDialog } from '../plants/many/bulk-dialog.tsx'
 import { Warning } from '../plants/many/export-plants.tsx'
@@ -53,7 +54,15 @@ export function PlantsFound({ session, stocktake, list, mayWrite, isReading }: F
     <section aria-label={say('stocktake.plants')}>
       <Kinds kind={kind} most={most} stocktake={stocktake} />
       <div class="toolbar">
-        <Find sought={sought} most={most} />
+        <SearchField
+          id="stocktake-find"
+          title={say('stocktake.find')}
+          q={sought.value}
+          onSearch={(text) => {
+            sought.value = text
+            most.value = STEP
+          }}
+        />
         <Further label={say('bulk.further')}>
           {mayWrite && ids.length > 0 && <Actions asked={asked} />}
           <Button text={say('stocktake.export')} aria-disabled={isReading} onClick={() => !isReading && exportAll()} />
@@ -157,29 +166,6 @@ function Kinds({ kind, most, stocktake }: KindsProps): JSX.Element {
         </label>
       ))}
     </fieldset>
-  )
-}
-
-function Find({ sought, most }: { readonly sought: Signal<string>; readonly most: Signal<number> }): JSX.Element {
-  return (
-    <>
-      <label class="hidden" for="stocktake-find">
-        {say('stocktake.find')}
-      </label>
-      <input
-        id="stocktake-find"
-        type="search"
-        placeholder={say('stocktake.find')}
-        autocomplete="off"
-        spellcheck={false}
-        dir="auto"
-        value={sought.value}
-        onInput={(event) => {
-          sought.value = event.currentTarget.value
-          most.value = STEP
-        }}
-      />
-    </>
   )
 }
 

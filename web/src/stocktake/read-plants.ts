@@ -1,8 +1,7 @@
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { see } from '../offline/seen.ts'
 import { isRefusal } from '../page/said.ts'
-import { findById } from '../plants/list/by-id.ts'
-import { wantedBy } from '../plants/list/filter.ts'
+import { plantsOf } from '../plants/list/by-id.ts'
 import { MOST_PLANTS, type Wanted } from './stocktake.ts'
 
 /** Plants after which the page shows how far it is. */
@@ -20,7 +19,7 @@ export async function readSet(
   signal: AbortSignal,
 ): Promise<readonly StoredPlant[] | undefined> {
   const found: StoredPlant[] = []
-  for await (const plant of plantsOf(client, wanted, signal)) {
+  for await (const plant of plantsOf(client, { ...wanted, sort: 'id' }, signal)) {
     if (found.length === MOST_PLANTS) return undefined
     found.push(plant)
     if (found.length % STEP === 0) onRead(found.length)
@@ -45,7 +44,7 @@ export async function readPlants(
   for (const filter of filters) {
     if (left.size <= FEW) break
     let part: StoredPlant[] = []
-    for await (const plant of plantsOf(client, filter, signal)) {
+    for await (const plant of plantsOf(client, { ...filter, sort: 'id' }, signal)) {
       if (!left.delete(plant.id)) continue
       part.push(plant)
       if (part.length < STEP) continue
@@ -66,17 +65,4 @@ export async function readPlants(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-}
-
-/** Yields the plants that a filter finds, each once, as the table shows them. Returning early ends the request. */
-async function* plantsOf(
-  client: PlantstoreClient,
-  wanted: Wanted,
-  signal: AbortSignal,
-): AsyncGenerator<StoredPlant, void, undefined> {
-  const first = await findById(client, wanted, signal)
-  if (first !== undefined) yield first
-  for await (const plant of client.exportPlants(wantedBy({ ...wanted, sort: 'id' }), { signal })) {
-    if (plant.id !== first?.id) yield plant
-  }
 }

@@ -3,6 +3,8 @@ import { say } from '../../language/language.ts'
 
 interface SearchProps {
   readonly id: string
+  /** What it finds, where it finds other than plants of the store. */
+  readonly title?: string
   readonly q: string
   readonly onSearch: (q: string) => void
   /** A button inside the field, at its end. */
@@ -10,16 +12,16 @@ interface SearchProps {
 }
 
 /** The field for words of names and tags, for ids, and for the codes of labels. */
-export function SearchField({ id, q, onSearch, children }: SearchProps): JSX.Element {
+export function SearchField({ id, title, q, onSearch, children }: SearchProps): JSX.Element {
   return (
     <div class="search-box">
       <label class="hidden" for={id}>
-        {say('plants.searchTitle')}
+        {title ?? say('plants.searchTitle')}
       </label>
       <input
         id={id}
         type="search"
-        placeholder={say('plants.searchHint')}
+        placeholder={title ?? say('plants.searchHint')}
         autocomplete="off"
         spellcheck={false}
         dir="auto"

@@ -3,7 +3,7 @@ import { isTagged } from '../../../../src/domain/plant-query.ts'
 import { codeTyped } from '../../codes/label-address.ts'
 import { idTyped } from '../../codes/typed-code.ts'
 import { isRefusal } from '../../page/said.ts'
-import type { Filter } from './filter.ts'
+import { type Filter, wantedBy } from './filter.ts'
 
 /** The id that a search names, as `1234`, `#1234` or the code of a label; null if it names none. */
 export function idSought(q: string): bigint | null {
@@ -33,3 +33,14 @@ export async function findById(
 /** Puts a plant found by its id before those found by their words. */
 export const withFirst = (first: StoredPlant | undefined, plants: readonly ListedPlant[]): readonly ListedPlant[] =>
   first === undefined ? plants : [first, ...plants.filter(({ id }) => id !== first.id)]
+
+/** Yields the plants that a filter finds, each once, as the table shows them. Returning early ends the request. */
+export async function* plantsOf(
+  client: PlantstoreClient,
+  filter: Filter,
+  signal: AbortSignal,
+): AsyncGenerator<StoredPlant, void, undefined> {
+  const first = await findById(client, filter, signal)
+  if (first !== undefined) yield first
+  for await (const plant of client.exportPlants(wantedBy(filter), { signal })) if (plant.id !== first?.id) yield plant
+}

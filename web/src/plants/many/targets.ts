@@ -5,8 +5,7 @@ import { seenBefore, seenOf } from '../../offline/seen.ts'
 import { waitingFor } from '../../offline/waiting.ts'
 import { connection } from '../../page/connection.ts'
 import { isSilence, PageError } from '../../page/said.ts'
-import { findById } from '../list/by-id.ts'
-import { wantedBy } from '../list/filter.ts'
+import { plantsOf } from '../list/by-id.ts'
 import type { Targets } from '../list/selection.ts'
 
 /** Plants after which the reading says how far it is. */
@@ -59,12 +58,10 @@ async function readMatching(
   onRead: (count: number) => void,
   signal: AbortSignal,
 ): Promise<readonly StoredPlant[]> {
-  const plants = new Map<bigint, StoredPlant>()
-  const first = await findById(client, filter, signal)
-  if (first !== undefined) plants.set(first.id, first)
-  for await (const plant of client.exportPlants(wantedBy(filter), { signal })) {
-    plants.set(plant.id, plant)
-    if (plants.size % PART === 0) onRead(plants.size)
+  const plants: StoredPlant[] = []
+  for await (const plant of plantsOf(client, filter, signal)) {
+    if (!without.has(plant.id)) plants.push(plant)
+    if (plants.length % PART === 0) onRead(plants.length)
   }
-  return [...plants.values()].filter(({ id }) => !without.has(id))
+  return plants
 }
