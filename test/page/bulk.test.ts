@@ -288,7 +288,7 @@ suite('the page, for many plants at once,', () => {
     await fill(service, 8010, 2, 'merging', 'perennials')
     await page.getByText('Tags', { exact: true }).click()
     await page.getByLabel('Stauden 3').check()
-    await button(page, 'Rename the tag Stauden').click()
+    await button(page, 'Rename: Stauden').click()
     await dialogOf(page).getByText('3 plants have the tag Stauden').waitFor()
     await page.locator('#bulk-tags option[value=perennials]').waitFor({ state: 'attached' })
     await page.getByLabel('New tag').fill('perennials')

@@ -110,7 +110,7 @@ suite('the page in a network that asks for a sign-in of its own', () => {
       await page.locator('.waiting-line a').waitFor({ state: 'detached' })
       assert.equal(await storedPlant(service, 1), undefined)
       await openView(page, 'Tokens')
-      await page.getByRole('button', { name: `Revoke a test (${token.id})` }).click()
+      await page.getByRole('button', { name: `Revoke: a test (${token.id})` }).click()
       portal.answer = PAGE
       await page.getByRole('button', { name: 'Revoke it' }).click()
       await withoutWaits(page, page.getByText(`a test was not revoked. ${HELD_UP}`))

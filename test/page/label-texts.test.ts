@@ -83,7 +83,7 @@ suite('texts and codes of labels', () => {
     await page.getByText(`The code of ${LABELLED[0]?.id} does not fit on this label`).waitFor()
     assert.equal(await page.getByLabel('Code', { exact: true }).getAttribute('aria-invalid'), 'true')
     await page.getByText('Show the labels').click()
-    for (const { id } of LABELLED.slice(0, 2)) await page.getByRole('button', { name: `Remove ${id}` }).click()
+    for (const { id } of LABELLED.slice(0, 2)) await page.getByRole('button', { name: `Remove: ${id}` }).click()
     await untilCount(page.locator('.preview g'), LABELLED.length - 2)
   })
 })

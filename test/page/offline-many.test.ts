@@ -77,7 +77,10 @@ suite('changes of many plants without a network', () => {
       await group.getByText(plantsIn(4)).waitFor()
       assert.equal(await waits.count(), 2, 'the edit is one with the change of its plant')
       await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('button', { name: say('waiting.dropOf', { plant: title }) }))
+      await pressOn(
+        page,
+        page.getByRole('button', { name: say('page.about', { what: say('waiting.drop'), of: title }) }),
+      )
       await group.waitFor({ state: 'detached' })
       await pressOn(page, page.locator('.notice').getByRole('button', { name: say('plants.undo') }))
       await group.getByText(plantsIn(4)).waitFor()
@@ -88,13 +91,16 @@ suite('changes of many plants without a network', () => {
       await context.setOffline(false)
       await line(page, say('waiting.held', { count: 2 }))
       assert.equal(sent.filter((each) => each === 'POST /plants/import').length, 1)
-      await line(page, say('waiting.metMany', { count: 2 }))
-      await pressOn(page, page.getByRole('button', { name: say('waiting.decideOf', { plant: title }) }))
+      await line(page, say('plants.conflictMany', { count: 2 }))
+      await pressOn(
+        page,
+        page.getByRole('button', { name: say('page.about', { what: say('waiting.decide'), of: title }) }),
+      )
       await dialogOf(page)
         .getByText(say('plants.conflictMany', { count: 2 }))
         .waitFor()
       await assertAtBothSizes(page)
-      await pressOn(page, dialogOf(page).getByRole('button', { name: say('plants.saveMineMany') }))
+      await pressOn(page, dialogOf(page).getByRole('button', { name: say('plants.saveMine', { count: 2 }) }))
       await nothingWaits(page)
       assert.deepEqual(await Promise.all([0, 1, 2, 3, 4].map((i) => storedPlant(service, first + i))), [
         { id: first, name: `${word} 0`, tag },

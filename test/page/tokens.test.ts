@@ -72,7 +72,7 @@ suite('tokens on the page', () => {
       await assertAtBothSizes(page)
       await pressOn(page, page.getByRole('button', { name: `I have copied it: ${name}` }))
       await field.waitFor({ state: 'detached' })
-      const revoke = page.getByRole('button', { name: new RegExp(`^Revoke ${name}`) })
+      const revoke = page.getByRole('button', { name: new RegExp(`^Revoke: ${name}`) })
       await pressOn(page, revoke)
       const dialog = page.getByRole('dialog', { name: `Revoke ${name}?` })
       await dialog.waitFor()
@@ -101,7 +101,7 @@ suite('tokens on the page', () => {
       const name = `gate ${PHONE.width}`
       const { secret, token } = await store(service, { name })
       await openView(page, 'Tokens')
-      const rotate = page.getByRole('button', { name: `New secret for ${name} (${token.id})` })
+      const rotate = page.getByRole('button', { name: `New secret: ${name} (${token.id})` })
       await pressOn(page, rotate)
       const dialog = page.getByRole('dialog', { name: `A new secret for ${name}?` })
       await dialog.waitFor()
@@ -174,7 +174,7 @@ suite('tokens on the page', () => {
       assert.equal(await others.count(), 3)
       assert.equal(await others.getByRole('button', { name: 'New secret' }).count(), 1)
       await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('button', { name: `Revoke forgotten ${at} (${token.id})` }))
+      await pressOn(page, page.getByRole('button', { name: `Revoke: forgotten ${at} (${token.id})` }))
       await pressOn(page, page.getByRole('button', { name: 'Revoke it' }))
       await untilFocused(page, forgotten.getByRole('button').or(forgotten))
       await forgotten.getByText(/revoked \w/).waitFor()
@@ -210,7 +210,7 @@ suite('tokens on the page', () => {
     for (const { id, scopes } of all)
       if (id !== token.id && scopes.includes('tokens')) await service.send('DELETE', `/tokens/${id}`)
     await openView(page, 'Tokens')
-    await page.getByRole('button', { name: `Revoke sole (${token.id})` }).click()
+    await page.getByRole('button', { name: `Revoke: sole (${token.id})` }).click()
     await page.getByRole('dialog').getByText('Without it, only the operator can create some.').waitFor()
     await page.getByRole('button', { name: 'Revoke it' }).click()
     await page.getByText('Revoked sole').waitFor()
@@ -222,7 +222,7 @@ suite('tokens on the page', () => {
     await openView(page, 'Tokens')
     const noticeOf = (name: string) => page.locator('.notice', { hasText: `Revoked ${name}` })
     for (const name of ['read', 'unread']) {
-      await page.getByRole('button', { name: new RegExp(`^Revoke ${name} `) }).click()
+      await page.getByRole('button', { name: new RegExp(`^Revoke: ${name} `) }).click()
       await page.getByRole('button', { name: 'Revoke it' }).click()
       await noticeOf(name).waitFor()
     }
@@ -241,7 +241,7 @@ suite('tokens on the page', () => {
       const { page, context, service, address } = opened
       const { token } = await store(service, { name: 'wide' })
       const rotate = async (seconds: string) => {
-        await page.getByRole('button', { name: `New secret for wide (${token.id})` }).click()
+        await page.getByRole('button', { name: `New secret: wide (${token.id})` }).click()
         await page.getByLabel('The old secret works').selectOption(seconds)
         await page.getByRole('button', { name: 'Make a new secret' }).click()
       }
@@ -253,7 +253,7 @@ suite('tokens on the page', () => {
       await signOver(page, address, SECRET)
       await openView(page, 'Tokens')
       // The list comes before the network is gone.
-      await page.getByRole('button', { name: `New secret for wide (${token.id})` }).waitFor()
+      await page.getByRole('button', { name: `New secret: wide (${token.id})` }).waitFor()
       await context.setOffline(true)
       await rotate('0')
       await withoutWaits(page, page.getByText('wide has no new secret. The service cannot be reached.'))
@@ -269,7 +269,7 @@ suite('tokens on the page', () => {
     const { secret, token } = await store(service, { name: 'mine', scopes: SCOPES })
     await signOver(page, address, secret)
     await openView(page, 'Tokens')
-    await page.getByRole('button', { name: `New secret for mine (${token.id})` }).click()
+    await page.getByRole('button', { name: `New secret: mine (${token.id})` }).click()
     await page.getByText('You are signed in with the old one').waitFor()
     const offered = await page.getByLabel('The old secret works').getByRole('option').allTextContents()
     assert.deepEqual(offered, ['for an hour', 'for a day', 'for 7 days'])
@@ -420,7 +420,7 @@ suite('tokens on the page', () => {
       await page.getByLabel('The secret of a season').waitFor()
       await page.getByText(/may plants:write/).waitFor()
       await context.setOffline(true)
-      await page.getByRole('button', { name: 'Revoke a season' }).click()
+      await page.getByRole('button', { name: 'Revoke: a season' }).click()
       await page.getByRole('button', { name: 'Revoke it' }).click()
       await withoutWaits(page, page.getByText('a season was not revoked. The service cannot be reached.'))
       await context.setOffline(false)

@@ -50,10 +50,10 @@ suite('two plants under one id, without a network,', () => {
       await page.keyboard.press('Escape')
       // The person who sees a new plant wait edits that plant.
       await pressOn(page, page.getByRole('link', { name: 'Show them' }))
-      await pressOn(page, page.getByRole('button', { name: 'Edit what waits for 6012 Abies' }))
+      await pressOn(page, page.getByRole('button', { name: 'Edit: 6012 Abies' }))
       await page.locator('textarea:focus').fill('Abies alba')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
-      await pressOn(page, page.getByRole('button', { name: 'Drop what waits for 6011 Betula' }))
+      await pressOn(page, page.getByRole('button', { name: 'Drop: 6011 Betula' }))
       await line(page, '2 changes wait on this device.')
       await context.setOffline(false)
       await nothingWaits(page)

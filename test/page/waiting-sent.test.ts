@@ -26,7 +26,7 @@ suite('a change that waits', () => {
         await context.setOffline(false)
         await until(() => release.isHeld(), 'the change does not go out')
         await pressOn(page, page.getByRole('link', { name: 'Show them' }))
-        await pressOn(page, page.getByRole('button', { name: `Edit what waits for ${id} Acer rubrum` }))
+        await pressOn(page, page.getByRole('button', { name: `Edit: ${id} Acer rubrum` }))
         await page.locator('textarea:focus').fill('Acer sacchar')
         if (when === 'while it arrives') {
           release.answer()

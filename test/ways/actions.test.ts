@@ -106,7 +106,7 @@ async function importAndRename({ page, context, address }: Opened, file: string,
   await page.locator('[role=row][data-id]').first().waitFor()
   await context.setOffline(isAway)
   await page.getByText('Tags', { exact: true }).click()
-  await page.getByRole('button', { name: 'Rename the tag bed 1' }).click()
+  await page.getByRole('button', { name: 'Rename: bed 1' }).click()
   await page.getByLabel('New tag').fill('bed 2')
   if (isAway) await page.getByText('These are only the plants that this device has seen.').waitFor()
   await page.getByRole('button', { name: 'Change 2,100 plants' }).click()

@@ -108,7 +108,7 @@ suite('the page, for changes of plants,', () => {
     await assertFits(page)
     // Who presses Enter once more has not read the question, and loses nothing.
     await untilFocused(page, dialog.getByRole('button', { name: say('plants.goOnEditing') }))
-    await pressOn(page, dialog.getByRole('button', { name: say('plants.keepStored') }))
+    await pressOn(page, dialog.getByRole('button', { name: say('plants.keepStored', { count: 1 }) }))
     await row.getByText(`theirs x${id}`).waitFor()
     await untilFocused(page, row)
     await pressOn(page, page.locator('.notice').getByRole('button', { name: say('plants.undo') }))
@@ -128,7 +128,7 @@ suite('the page, for changes of plants,', () => {
     await edit(`last x${id}`)
     await patchPlant(service, id, { name: 'lost' })
     await page.keyboard.press('Enter')
-    await pressOn(page, dialog.getByRole('button', { name: say('plants.saveMine') }))
+    await pressOn(page, dialog.getByRole('button', { name: say('plants.saveMine', { count: 1 }) }))
     await row.getByText(`last x${id}`).waitFor()
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `last x${id}`, tag: 'climber' })
     await untilFocused(page, row)

@@ -84,11 +84,7 @@ function ActionRow({ action, known, onUndo }: RowProps): JSX.Element {
         )}
       </div>
       {onUndo !== undefined && !isWhole && (
-        <Button
-          text={say('plants.undo')}
-          aria-label={say('actions.undo', { action: `${plain(name)}, ${timeOf(began, 'short')}` })}
-          onClick={onUndo}
-        />
+        <Button text={say('plants.undo')} of={`${plain(name)}, ${timeOf(began, 'short')}`} onClick={onUndo} />
       )}
     </li>
   )

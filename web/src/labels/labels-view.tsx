@@ -75,12 +75,7 @@ function Chosen(): JSX.Element {
                   <span class="count" translate={false}>
                     {String(id)}
                   </span>
-                  <Button
-                    text={say('labels.remove')}
-                    class="quiet"
-                    aria-label={say('labels.removeOf', { id })}
-                    onClick={() => remove(id)}
-                  />
+                  <Button text={say('labels.remove')} class="quiet" of={id} onClick={() => remove(id)} />
                 </li>
               ))}
             </ul>

@@ -1,12 +1,15 @@
 import type { AllHTMLAttributes, ButtonHTMLAttributes, ComponentChildren, JSX, RefObject } from 'preact'
+import { say } from '../language/language.ts'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes, 'children'> {
-  readonly text: ComponentChildren
+  readonly text: string
+  /** What it does that to, where the view has such a button for each of several things. */
+  readonly of?: string | bigint
 }
 
 /** A button that does something here. One that sends its form says so by its type. */
-export const Button = ({ text, type = 'button', ...others }: ButtonProps): JSX.Element => (
-  <button type={type} {...others}>
+export const Button = ({ text, of, type = 'button', ...others }: ButtonProps): JSX.Element => (
+  <button type={type} {...others} {...(of !== undefined && { 'aria-label': say('page.about', { what: text, of }) })}>
     {text}
   </button>
 )

@@ -210,12 +210,7 @@ function FoundPlant({ id, kind, stocktake }: RowProps): JSX.Element {
         <>
           {texts}
           <a href={linkTo('plant', queryOf(id))}>{say(plant === null ? 'stocktake.enter' : 'scan.openId')}</a>
-          <Button
-            text={say('stocktake.leaveOut')}
-            class="quiet"
-            aria-label={say('stocktake.leaveOutOf', { id })}
-            onClick={() => stocktake.leaveOut(id)}
-          />
+          <Button text={say('stocktake.leaveOut')} class="quiet" of={id} onClick={() => stocktake.leaveOut(id)} />
         </>
       ) : (
         <Check isOn={kind === 'there'} onChange={(isThere) => stocktake.tick(id, isThere)}>

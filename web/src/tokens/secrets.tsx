@@ -59,16 +59,8 @@ function Secret({ token: { id, name, secret, replaced } }: { readonly token: Cre
       />
       {replaced !== undefined && <p>{endOf(replaced)}</p>}
       <div class="fields">
-        <Button
-          text={say('tokens.copy')}
-          aria-label={say('page.about', { what: say('tokens.copy'), of: name })}
-          onClick={copy(secret, say('tokens.theSecret'))}
-        />
-        <Button
-          text={say('tokens.copyLink')}
-          aria-label={say('page.about', { what: say('tokens.copyLink'), of: name })}
-          onClick={copy(linkWith(secret), say('tokens.theLink'))}
-        />
+        <Button text={say('tokens.copy')} of={name} onClick={copy(secret, say('tokens.theSecret'))} />
+        <Button text={say('tokens.copyLink')} of={name} onClick={copy(linkWith(secret), say('tokens.theLink'))} />
         <span>{said.value}</span>
       </div>
       {isLoopback.value ? (
@@ -78,7 +70,7 @@ function Secret({ token: { id, name, secret, replaced } }: { readonly token: Cre
       )}
       <Button
         text={say('tokens.copied')}
-        aria-label={say('page.about', { what: say('tokens.copied'), of: name })}
+        of={name}
         onClick={() => (created.value = created.value.filter((token) => token.id !== id))}
       />
     </div>

@@ -218,18 +218,10 @@ function TokenItem({ token, why, isOwn, onAsk }: ItemProps): JSX.Element {
       </div>
       <div class="actions">
         {isActive(token, Date.now()) && (
-          <Button
-            text={say('tokens.newSecret')}
-            aria-label={say('tokens.newSecretOf', { name, id })}
-            onClick={() => onAsk('rotate')}
-          />
+          <Button text={say('tokens.newSecret')} of={`${name} (${id})`} onClick={() => onAsk('rotate')} />
         )}
         {revokedAt === undefined && (
-          <Button
-            text={say('tokens.revoke')}
-            aria-label={say('tokens.revokeOf', { name, id })}
-            onClick={() => onAsk('revoke')}
-          />
+          <Button text={say('tokens.revoke')} of={`${name} (${id})`} onClick={() => onAsk('revoke')} />
         )}
       </div>
     </li>

@@ -107,16 +107,11 @@ function WebhookItem({ client, webhook, onTested }: ItemProps): JSX.Element {
           })}
         </div>
       </div>
-      <Button
-        text={say('webhooks.test')}
-        aria-disabled={isTesting.value}
-        aria-label={say('webhooks.testOf', { id })}
-        onClick={() => void test()}
-      />
+      <Button text={say('webhooks.test')} aria-disabled={isTesting.value} of={id} onClick={() => void test()} />
       <Button
         text={say('webhooks.deliveries')}
         aria-expanded={deliveries.value !== undefined}
-        aria-label={say('webhooks.deliveriesOf', { id })}
+        of={id}
         onClick={() => void show()}
       />
       {deliveries.value !== undefined && <Deliveries deliveries={deliveries.value} />}

@@ -65,7 +65,7 @@ export class PlantChanges {
       if (outcome.kind === 'waits') return true
       if (outcome.kind === 'met' && outcome.theirs) {
         this.#list.replace(outcome.theirs.plant)
-        tell(say('plants.deletedAfterChange', { id }), { isError: true })
+        tell(say('plants.notDeleted', { id, why: say('history.changed') }), { isError: true })
         return false
       }
     } catch (error) {

@@ -33,8 +33,8 @@ export function ConflictDialog({ changes, act, later, ...on }: ConflictProps): J
       <Versions changes={changes} />
       <div class="fields">
         <Button text={say(later)} onClick={on.onLater} />
-        <Button text={say(keepOf(changes))} onClick={on.onYield} />
-        <Button text={say(act ?? actOf(changes))} class="primary" onClick={on.onOverwrite} />
+        <Button text={keepOf(changes)} onClick={on.onYield} />
+        <Button text={act === undefined ? actOf(changes) : say(act)} class="primary" onClick={on.onOverwrite} />
       </div>
     </Dialog>
   )
@@ -60,22 +60,22 @@ function Versions({ changes }: Pick<ConflictProps, 'changes'>): JSX.Element {
   )
 }
 
-function titleOf([first, ...others]: readonly Met[]): string {
+/** Says what others have done to the plants. */
+export function titleOf([first, ...others]: readonly Met[]): string {
   if (first === undefined || others.length > 0) return say('plants.conflictMany', { count: others.length + 1 })
   const { id, base, theirs } = first
   if (theirs === null) return say('plants.conflictDeleted', { id })
   return say(base === null ? 'waiting.conflictTaken' : 'plants.conflictChanged', { id })
 }
 
-function keepOf([first, ...others]: readonly Met[]): PlainKey {
-  if (others.length > 0) return 'plants.keepStoredMany'
-  return first?.theirs === null ? 'plants.leaveDeleted' : 'plants.keepStored'
-}
+const isGone = (changes: readonly Met[]): boolean => changes.length === 1 && changes[0]?.theirs === null
 
-function actOf([first, ...others]: readonly Met[]): PlainKey {
-  if (first?.wanted === null) return others.length > 0 ? 'waiting.deleteMany' : 'waiting.deleteMine'
-  if (others.length > 0) return 'plants.saveMineMany'
-  return first?.theirs === null ? 'plants.addMine' : 'plants.saveMine'
+const keepOf = (changes: readonly Met[]): string =>
+  isGone(changes) ? say('plants.leaveDeleted') : say('plants.keepStored', { count: changes.length })
+
+function actOf(changes: readonly Met[]): string {
+  if (changes[0]?.wanted === null) return say('waiting.deleteMine', { count: changes.length })
+  return isGone(changes) ? say('plants.addMine') : say('plants.saveMine', { count: changes.length })
 }
 
 interface VersionProps {

@@ -24,9 +24,7 @@ export const DecideTogether = ({ action, onClose }: Pick<DecideProps, 'onClose'>
 
 /** Lets the person decide about changes of plants that others have changed meanwhile. */
 export function Decide({ changes, onClose }: DecideProps): JSX.Element | null {
-  const all = changes.flatMap((each) =>
-    each.id !== undefined && each.met !== undefined ? [{ ...each, id: each.id, theirs: each.met.theirs }] : [],
-  )
+  const all = metIn(changes)
   const shown = all.slice(0, AT_ONCE)
   const [first] = shown
   if (first === undefined) return null
@@ -53,6 +51,12 @@ export function Decide({ changes, onClose }: DecideProps): JSX.Element | null {
     />
   )
 }
+
+/** Those of which the store has another state than the person saw. */
+export const metIn = (changes: readonly Waiting[]) =>
+  changes.flatMap((each) =>
+    each.id !== undefined && each.met !== undefined ? [{ ...each, id: each.id, theirs: each.met.theirs }] : [],
+  )
 
 const theirsOf = ({ met }: Waiting): Content | null => met?.theirs?.plant ?? null
 

@@ -9,7 +9,8 @@ import { focusMain } from '../../page/focus.ts'
 import { named, plain } from '../../page/named.ts'
 import { saidOf } from '../../page/said.ts'
 import { Sentence } from '../../page/sentence.tsx'
-import { changeTo, Decide, takeBack, textOf } from './decide.tsx'
+import { titleOf } from './conflict-dialog.tsx'
+import { changeTo, Decide, metIn, takeBack, textOf } from './decide.tsx'
 import { TooLong } from './plant-fields.tsx'
 
 interface ChangeProps {
@@ -26,14 +27,14 @@ const SHOWN = 3
 export function WaitingChange({ changes, isEdited, onEdit }: ChangeProps): JSX.Element {
   const isDeciding = useSignal(false)
   const plant = textOf(changes)
-  const met = changes.filter((each) => each.met !== undefined)
+  const met = metIn(changes)
   const refused = changes.filter(({ refusal }) => refusal !== undefined)
   const [only, ...others] = changes
   const editable = others.length === 0 ? only?.wanted : null
   return (
     <li>
       <ChangeText changes={changes} />
-      {met.length > 0 && <p class="bad">{reasonOf(met, changes.length > 1)}</p>}
+      {met.length > 0 && <p class="bad">{titleOf(met)}</p>}
       {refusalsIn(refused).map((why) => (
         <p key={why} class="bad">
           <Sentence text={why} />
@@ -76,17 +77,10 @@ interface ButtonsProps {
 
 const Buttons = ({ plant, onDecide, onEdit, onRetry, onDrop }: ButtonsProps): JSX.Element => (
   <p class="fields">
-    {onDecide && (
-      <Button
-        text={say('waiting.decide')}
-        class="primary"
-        aria-label={say('waiting.decideOf', { plant })}
-        onClick={onDecide}
-      />
-    )}
-    {onEdit && <Button text={say('plants.edit')} aria-label={say('waiting.editOf', { plant })} onClick={onEdit} />}
+    {onDecide && <Button text={say('waiting.decide')} class="primary" of={plant} onClick={onDecide} />}
+    {onEdit && <Button text={say('plants.edit')} of={plant} onClick={onEdit} />}
     {onRetry && <Button text={say('page.tryAgain')} onClick={onRetry} />}
-    <Button text={say('waiting.drop')} aria-label={say('waiting.dropOf', { plant })} onClick={onDrop} />
+    <Button text={say('waiting.drop')} of={plant} onClick={onDrop} />
   </p>
 )
 
@@ -133,12 +127,6 @@ function kindOf({ base, wanted, tried }: Waiting): PlainKey {
   if (tried !== undefined && isSame(base, wanted)) return 'waiting.back'
   if (wanted === null) return 'plants.delete'
   return base === null ? 'plants.add' : 'waiting.change'
-}
-
-function reasonOf([first, ...others]: readonly Waiting[], isOfMany: boolean): string {
-  if (first === undefined || isOfMany) return say('waiting.metMany', { count: others.length + 1 })
-  if (first.base === null) return say('waiting.metTaken')
-  return say(first.met?.theirs === null ? 'waiting.metDeleted' : 'waiting.met')
 }
 
 /** Why the service refuses changes, each reason once. */

@@ -97,18 +97,8 @@ function Search({ search, isPresent, onChoose, onRename, onDelete }: SearchProps
       <button type="button" class="quiet search" aria-current={isPresent ? 'true' : undefined} onClick={onChoose}>
         <bdi translate={false}>{search.name}</bdi>
       </button>
-      <Button
-        text={say('tags.rename')}
-        class="quiet"
-        aria-label={say('searches.renameOf', { name: search.name })}
-        onClick={onRename}
-      />
-      <Button
-        text={say('plants.delete')}
-        class="quiet"
-        aria-label={say('searches.deleteOf', { name: search.name })}
-        onClick={onDelete}
-      />
+      <Button text={say('tags.rename')} class="quiet" of={search.name} onClick={onRename} />
+      <Button text={say('plants.delete')} class="quiet" of={search.name} onClick={onDelete} />
     </>
   )
 }

@@ -98,12 +98,7 @@ function Leaf({ tag, plants, chosen, onChange, onRename }: BranchProps & TagCoun
         </span>
       </Check>
       {onRename !== undefined && (
-        <Button
-          text={say('tags.rename')}
-          class="quiet"
-          aria-label={say('tags.renameOf', { tag: shownTag(tag) })}
-          onClick={() => onRename(tag)}
-        />
+        <Button text={say('tags.rename')} class="quiet" of={shownTag(tag)} onClick={() => onRename(tag)} />
       )}
     </li>
   )

@@ -71,7 +71,7 @@ export function History({ session, id, state, onRestored }: HistoryProps): JSX.E
                   <Button
                     text={say('history.restore')}
                     class="quiet"
-                    aria-label={say('history.restoreOf', { name: before.name })}
+                    of={before.name}
                     onClick={() => void restore(before)}
                   />
                 )}
