@@ -323,7 +323,7 @@ suite('the page, for many plants at once,', () => {
       await answerAgain()
       await nothingWaits(page)
       const actions = (await service.send('GET', '/actions')).json as { title?: string; updated: number }[]
-      const own = actions.filter(({ title }) => title === 'Set the tag: gone on').map(({ updated }) => updated)
+      const own = actions.filter(({ title }) => title === 'Set tag: gone on').map(({ updated }) => updated)
       assert.deepEqual(own, [3000])
       const tags = (await service.send('GET', '/tags')).json as { tag: string; plants: number }[]
       assert.equal(tags.find(({ tag }) => tag === 'gone on')?.plants, 3000)

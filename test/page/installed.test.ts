@@ -147,8 +147,8 @@ suite('the page that a device keeps', () => {
 
       await service.create({ id: 7, name: 'Ilex' })
       await page.reload()
-      await page.getByRole('button', { name: 'Edit 7' }).click()
-      await page.getByLabel('Name of 7').fill('Ilex aquifolium')
+      await page.getByRole('button', { name: 'Edit: 7' }).click()
+      await page.getByLabel('Name: 7').fill('Ilex aquifolium')
       serve('3')
       const waits = `navigator.serviceWorker.ready.then(async (kept) => {
         await kept.update()
@@ -161,8 +161,8 @@ suite('the page that a device keeps', () => {
       await untilBuild(other, '3')
       await page.bringToFront()
       assert.equal(await page.evaluate(BUILD), '2')
-      assert.equal(await page.getByLabel('Name of 7').inputValue(), 'Ilex aquifolium')
-      await page.getByLabel('Name of 7').press('Enter')
+      assert.equal(await page.getByLabel('Name: 7').inputValue(), 'Ilex aquifolium')
+      await page.getByLabel('Name: 7').press('Enter')
       await untilBuild(page, '3')
     },
     { serviceWorkers: 'allow', token: null },

@@ -36,7 +36,7 @@ suite('the page, while others change plants,', () => {
       await until(page, shows([1, 2, 3]))
       await rowOf(page, 2).focus()
       await page.keyboard.press('Enter')
-      await page.getByLabel('Name of 2').fill('Live, as typed')
+      await page.getByLabel('Name: 2').fill('Live, as typed')
       await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
       await send(service, 'PATCH', '/plants/1', { name: 'Live, but changed' })
       await rowOf(page, 1).getByText('Live, but changed').waitFor()
@@ -45,7 +45,7 @@ suite('the page, while others change plants,', () => {
       await service.send('DELETE', '/plants/3')
       await service.send('DELETE', '/plants/2')
       await rowOf(page, 3).waitFor({ state: 'detached' })
-      assert.equal(await page.getByLabel('Name of 2').inputValue(), 'Live, as typed')
+      assert.equal(await page.getByLabel('Name: 2').inputValue(), 'Live, as typed')
       await page.getByRole('button', { name: 'Cancel' }).click()
     },
   )
@@ -71,13 +71,13 @@ suite('the page, while others change plants,', () => {
         const answered = page.waitForResponse(async (response) => response.request() === (await asked))
         await asked
         if (q === 'sta') await rowOf(page, 501).focus()
-        else await page.getByLabel('Name of 501').focus()
+        else await page.getByLabel('Name: 501').focus()
         answer()
         await (await answered).finished()
         await frames(page)
         await act()
       }
-      assert.equal(await page.getByLabel('Name of 501').inputValue(), 'Stay 1, as typed')
+      assert.equal(await page.getByLabel('Name: 501').inputValue(), 'Stay 1, as typed')
       await page.getByRole('button', { name: 'Cancel' }).click()
     },
   )

@@ -159,7 +159,7 @@ suite('the page, while it has lost the service,', () => {
         await page.goto(`${address}#/plant?id=${id}`)
         await page.getByText(seen).waitFor()
         await connection(page).getByText(LOST).waitFor()
-        if (id === 500) await pressOn(page, page.getByRole('button', { name: 'Edit 500' }))
+        if (id === 500) await pressOn(page, page.getByRole('button', { name: 'Edit: 500' }))
         await tabTo(page, page.getByLabel('Name'))
         await page.keyboard.press('End')
         await page.keyboard.type(' carnea')

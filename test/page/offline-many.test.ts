@@ -71,7 +71,7 @@ suite('changes of many plants without a network', () => {
       await rowOf(page, first).getByText(tag).waitFor()
       await rowOf(page, first).getByText(say('waiting.mark')).waitFor()
       await page.getByRole('link', { name: say('waiting.show') }).click()
-      const title = `${say('bulk.tagTitle')}: ${tag}`
+      const title = `${say('bulk.tag')}: ${tag}`
       const waits = page.locator('.waiting li')
       const group = waits.filter({ hasText: title })
       await group.getByText(plantsIn(4)).waitFor()
@@ -128,7 +128,7 @@ suite('changes of many plants without a network', () => {
       await pressAction(page, 'Set tag', 'Shift+Tab')
       await page.getByLabel('Tag', { exact: true }).fill('taken over')
       // The store has one of the changes as an action of the first token, and the page has no answer.
-      const title = 'Set the tag: taken over'
+      const title = 'Set tag: taken over'
       const answerAgain = await intercept(page, '**/plants/import*', async (route) => {
         const body = route.request().postData()?.split('\n')[0] ?? ''
         await route.fetch({ postData: body })

@@ -97,7 +97,7 @@ suite('the page, for a person who scans labels,', () => {
         await page.keyboard.type(`${typed}\n`)
         await heading(page, id).waitFor()
       }
-      await pressOn(page, page.getByRole('button', { name: 'Edit 7' }))
+      await pressOn(page, page.getByRole('button', { name: 'Edit: 7' }))
       // The text of the camera may still be that of the field for ids.
       await untilFocused(page, page.getByLabel('Name'))
       await page.getByText('The camera waits while you type.').waitFor()

@@ -211,7 +211,7 @@ suite('the page, for a stocktake,', () => {
     await rows(page).getByText('Acer palmatum').waitFor()
     await rows(page).getByText('Deleted since').waitFor()
     const [action] = (await service.send('GET', '/actions?limit=1')).json as { title: string }[]
-    assert.equal(action?.title, 'Stocktake: Remove the tag')
+    assert.equal(action?.title, 'Stocktake: Remove tag')
     await undoFromNotice(page, '4 plants')
     await page.getByText('Undone for 4 plants.').waitFor()
     await rows(page).first().getByText(TAG).waitFor()

@@ -70,7 +70,7 @@ async function leaveTraces({ page, context, service, address }: Opened, secret: 
   await page.evaluate(`localStorage.setItem('plantstore-labels', '{"base":"http://old.example"}')`)
   await page.evaluate(`localStorage.setItem('plantstore-language', 'en')`)
   await rowOf(page, first + 1).press('Enter')
-  await page.getByLabel(`Name of ${first + 1}`).fill('half typed')
+  await page.getByLabel(`Name: ${first + 1}`).fill('half typed')
   await context.setOffline(true)
   await rename(page, first, `Triplet ${first}`)
   await line(page, '1 change waits on this device.')

@@ -44,7 +44,7 @@ suite('two plants under one id, without a network,', () => {
       await rowOf(page, 6011).press('Delete')
       await line(page, `6011 was not deleted. ${keeps(6011, 'Betula')}`)
       await rowOf(page, 6011).press('Enter')
-      await page.getByLabel('Name of 6011').fill('Rosa alba')
+      await page.getByLabel('Name: 6011').fill('Rosa alba')
       await page.keyboard.press('Enter')
       await rowOf(page, 6011).getByText(keeps(6011, 'Betula')).waitFor()
       await page.keyboard.press('Escape')

@@ -34,7 +34,7 @@ export const fill = (service: Service, first: number, count: number, word: strin
 /** Gives a plant another name in the table, by keyboard. */
 export async function rename(page: Page, id: Id, name: string): Promise<void> {
   await rowOf(page, id).press('Enter')
-  const field = page.getByLabel(say('plants.nameOf', { id: String(id) }))
+  const field = page.getByLabel(say('page.about', { what: say('plants.name'), of: String(id) }))
   await field.fill(name)
   await page.keyboard.press('Enter')
   await field.waitFor({ state: 'detached' })

@@ -46,7 +46,7 @@ suite('the page, for changes of plants,', () => {
       const { page, service } = opened
       const { id, row } = await plantIn(opened, 'Acer')
       await pressOn(page, row)
-      await untilFocused(page, page.getByLabel(`Name of ${id}`))
+      await untilFocused(page, page.getByLabel(`Name: ${id}`))
       await page.keyboard.press('Control+A')
       await page.keyboard.type(`Acer palmatum x${id}`)
       await page.keyboard.press('Tab')
@@ -58,7 +58,7 @@ suite('the page, for changes of plants,', () => {
       assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
       await untilFocused(page, row)
       await page.keyboard.press('F2')
-      await untilFocused(page, page.getByLabel(`Name of ${id}`))
+      await untilFocused(page, page.getByLabel(`Name: ${id}`))
       await page.keyboard.type('never saved')
       await page.keyboard.press('Escape')
       await untilFocused(page, row)
@@ -75,13 +75,13 @@ suite('the page, for changes of plants,', () => {
   inBrowser('keeps untouched fields: the lines of a name, and the empty tag', async (opened) => {
     const { page, service } = opened
     const { id, row } = await plantIn(opened, 'Two\r\nlines', '')
-    await row.getByRole('button', { name: `Edit ${id}` }).click()
-    await page.getByLabel(`Tag of ${id}`).fill('shrub')
+    await row.getByRole('button', { name: `Edit: ${id}` }).click()
+    await page.getByLabel(`Tag: ${id}`).fill('shrub')
     await row.getByRole('button', { name: 'Save' }).click()
     await page.getByText(`Saved ${id}`).waitFor()
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Two\r\nlines x${id}`, tag: 'shrub' })
-    await row.getByRole('button', { name: `Edit ${id}` }).click()
-    await page.getByLabel(`Name of ${id}`).fill('One line')
+    await row.getByRole('button', { name: `Edit: ${id}` }).click()
+    await page.getByLabel(`Name: ${id}`).fill('One line')
     await row.getByRole('button', { name: 'Save' }).click()
     await until(page, `document.querySelector('[data-id="${id}"] .name')?.textContent === 'One line'`)
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: 'One line', tag: 'shrub' })
@@ -90,7 +90,7 @@ suite('the page, for changes of plants,', () => {
   inEachLook(inBrowser, 'shows both versions to the second of two editors, by keyboard alone', async (opened) => {
     const { page, service } = opened
     const { id, row } = await plantIn(opened, 'Rosa')
-    const name = page.getByLabel(say('plants.nameOf', { id }))
+    const name = page.getByLabel(say('page.about', { what: say('plants.name'), of: id }))
     const dialog = page.getByRole('dialog', { name: say('plants.conflictChanged', { id }) })
     const edit = async (text: string) => {
       await page.keyboard.press('Enter')
@@ -148,12 +148,12 @@ suite('the page, for changes of plants,', () => {
       await patchPlant(service, id, { tag: 'keep' })
       await route.continue()
     })
-    await row.getByRole('button', { name: `Delete ${id}` }).click()
+    await row.getByRole('button', { name: `Delete: ${id}` }).click()
     await page.getByText(`Somebody has changed ${id} meanwhile.`).waitFor()
     await goOn()
     assert.ok((await storedPlant(service, id)) !== undefined)
     await row.getByText('keep').waitFor()
-    await row.getByRole('button', { name: `Delete ${id}` }).click()
+    await row.getByRole('button', { name: `Delete: ${id}` }).click()
     await page.getByText(`Deleted ${id}`).waitFor()
     assert.equal(await storedPlant(service, id), undefined)
   })
@@ -163,12 +163,12 @@ suite('the page, for changes of plants,', () => {
     async (opened) => {
       const { page, service } = opened
       const { id, row } = await plantIn(opened, 'Betula')
-      await row.getByRole('button', { name: `Edit ${id}` }).click()
-      await page.getByLabel(`Name of ${id}`).fill(`Betula pendula x${id}`)
+      await row.getByRole('button', { name: `Edit: ${id}` }).click()
+      await page.getByLabel(`Name: ${id}`).fill(`Betula pendula x${id}`)
       await page.getByLabel('Search plants').fill('no such plant')
       await page.getByText('No plant matches.').waitFor()
       const unfinished = page.getByRole('grid', { name: 'Unfinished edits' })
-      assert.equal(await unfinished.getByLabel(`Name of ${id}`).inputValue(), `Betula pendula x${id}`)
+      assert.equal(await unfinished.getByLabel(`Name: ${id}`).inputValue(), `Betula pendula x${id}`)
       assert.equal(await page.evaluate('document.activeElement?.id'), 'search')
       let release = (): void => {}
       const released = new Promise<void>((resolve) => {
@@ -180,7 +180,7 @@ suite('the page, for changes of plants,', () => {
       })
       await unfinished.getByRole('button', { name: 'Save' }).click()
       await unfinished.getByRole('button', { name: 'Saving…' }).click({ force: true })
-      assert.equal(await unfinished.getByLabel(`Name of ${id}`).inputValue(), `Betula pendula x${id}`)
+      assert.equal(await unfinished.getByLabel(`Name: ${id}`).inputValue(), `Betula pendula x${id}`)
       release()
       await page.getByText(`Saved ${id}`).waitFor()
       assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Betula pendula x${id}`, tag: 'tree' })
@@ -194,16 +194,16 @@ suite('the page, for changes of plants,', () => {
     await signOver(page, address, secret)
     await page.getByText('Signed in as a test').waitFor()
     await page.getByLabel('Search plants').fill(`x${id}`)
-    await row.getByRole('button', { name: `Edit ${id}` }).click()
-    await page.getByLabel(`Name of ${id}`).fill(`Salix alba x${id}`)
+    await row.getByRole('button', { name: `Edit: ${id}` }).click()
+    await page.getByLabel(`Name: ${id}`).fill(`Salix alba x${id}`)
     await service.send('DELETE', `/tokens/${token.id}`)
     await untilRefused(service, secret)
     await row.getByRole('button', { name: 'Save' }).click()
     await page.getByText('The token has expired or was revoked.').waitFor()
     await page.getByLabel('Access token').fill(SECRET)
     await page.keyboard.press('Enter')
-    await page.getByLabel(`Name of ${id}`).waitFor()
-    assert.equal(await page.getByLabel(`Name of ${id}`).inputValue(), `Salix alba x${id}`)
+    await page.getByLabel(`Name: ${id}`).waitFor()
+    assert.equal(await page.getByLabel(`Name: ${id}`).inputValue(), `Salix alba x${id}`)
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText(`Saved ${id}`).waitFor()
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Salix alba x${id}`, tag: 'tree' })
@@ -227,7 +227,7 @@ suite('the page, for changes of plants,', () => {
         .click()
     const remove = async (id = '') => {
       await rowOf(page, id)
-        .getByRole('button', { name: `Delete ${id}` })
+        .getByRole('button', { name: `Delete: ${id}` })
         .click()
       await rowOf(page, id).waitFor({ state: 'detached' })
     }
@@ -265,7 +265,7 @@ suite('the page, for changes of plants,', () => {
     const { id, row } = await plantIn(opened, 'Zelkova')
     const remove = async () => {
       await row.locator('summary').click()
-      await row.getByRole('button', { name: `Delete ${id}` }).click()
+      await row.getByRole('button', { name: `Delete: ${id}` }).click()
     }
     const undo = page.getByRole('button', { name: 'Undo' })
     await page.waitForURL(/q=/)
@@ -286,7 +286,7 @@ suite('the page, for changes of plants,', () => {
   inBrowser('says that undo failed if another plant has the id', async (opened) => {
     const { page, service } = opened
     const { id, row } = await plantIn(opened, 'Tilia')
-    await row.getByRole('button', { name: `Delete ${id}` }).click()
+    await row.getByRole('button', { name: `Delete: ${id}` }).click()
     await page.getByRole('button', { name: 'Undo' }).waitFor()
     await service.create({ id: Number(id), name: 'another' })
     await page.getByRole('button', { name: 'Undo' }).click()

@@ -62,7 +62,7 @@ function SignedIn(current: Session): JSX.Element {
   const { view } = route.value
   const shown = view === '' ? views[0] : views.find(({ name }) => name === view)
   useEffect(() => {
-    document.title = say('page.title', { view: say(shown?.title ?? 'page.nothing') })
+    document.title = `${say(shown?.title ?? 'page.nothing')} – Plantstore`
     return () => {
       document.title = 'Plantstore'
     }

@@ -17,7 +17,7 @@ const PAGE = 50
 /** Lists imports and changes of many plants, also those of others and of commands, and undoes one as a whole. */
 export function ActionsView({ session: { client, may } }: ViewProps): JSX.Element {
   const list = (signal: AbortSignal) => client.listActions({ limit: PAGE }, { signal })
-  const [read, actions, next, fault, isOff] = usePages(list, 'actions.unread')
+  const [read, actions, next, fault, isOff] = usePages(list)
   const known: Known = new Map(actions?.map((action) => [action.id, action]))
   return (
     <>

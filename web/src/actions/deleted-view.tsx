@@ -36,7 +36,7 @@ export function DeletedView({ session }: ViewProps): JSX.Element {
         since.value = at
       },
     )
-  const [read, entries, next, fault, isOff] = usePages(list, 'actions.unread', q.value)
+  const [read, entries, next, fault, isOff] = usePages(list, q.value)
   const plants = entries?.flatMap(({ before }) => before ?? []) ?? []
   const { isBusy, run } = useRequest((why) => why)
   const chosen = selection.targets()

@@ -15,6 +15,10 @@ const MM_PER_INCH = 25.4
 /** Pages between two moments in which the browser may show how far the work is. */
 const PAUSE = 20
 
+/** Says which page is being written. */
+export const writingOf = (page: number, pages: number): string =>
+  say('page.going', { what: say('labels.pageOf', { page, pages }) })
+
 interface LabelPrintersProps {
   readonly job: LabelJob
   readonly type: Type
@@ -81,7 +85,7 @@ export function LabelPrinters({ job, type, make }: LabelPrintersProps): JSX.Elem
               onClick={() => make(() => void send(usb))}
             />
           )}
-          <p role="status">{isBusy.value && say('labels.writing', { page: written.value, pages })}</p>
+          <p role="status">{isBusy.value && writingOf(written.value, pages)}</p>
         </div>
       )}
       <Fault text={fault.value} />

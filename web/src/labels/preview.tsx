@@ -12,7 +12,7 @@ import { type Pitfalls, pitfallsIn, spreadsheet } from '../page/spreadsheet.ts'
 import { chosen, inDocument, MOST_LABELS, turnPart } from '../plants/many/chosen-labels.ts'
 import { Warning } from '../plants/many/export-plants.tsx'
 import { type LabelJob, labelsOfPage, pagesOf, pdfOf, type Type, typeFor } from './document.ts'
-import { LabelPrinters } from './label-printers.tsx'
+import { LabelPrinters, writingOf } from './label-printers.tsx'
 import { mayLeadHere } from './options.ts'
 import { preparePage } from './print.ts'
 import { canvasMeasure, rasterOf } from './raster.ts'
@@ -108,7 +108,7 @@ function Making({ job, type, make, onPrint }: MakingProps & PagesProps): JSX.Ele
       <div class="fields">
         <Button text={say('labels.print')} class="primary" onClick={() => make(onPrint)} />
         <Button text={say('labels.savePdf')} aria-disabled={isBusy.value} onClick={() => make(() => void save())} />
-        <p role="status">{isBusy.value && say('labels.writing', { page: written.value + 1, pages: pagesOf(job) })}</p>
+        <p role="status">{isBusy.value && writingOf(written.value + 1, pagesOf(job))}</p>
       </div>
       <Fault text={fault.value} />
     </>

@@ -9,19 +9,14 @@ import { isRefusal } from './said.ts'
  * Reads a list of the log of changes, page by page: returns the reader, what it has read, where the next page begins, why
  * none came, and whether the service keeps no log.
  *
- * @param unread says that it could not be read
  * @param again what makes the hook read from the first page again when it changes
  */
-export function usePages<Item>(
-  list: (signal: AbortSignal) => Pick<Listing<Item>, 'page'>,
-  unread: 'actions.unread' | 'history.unread',
-  again?: unknown,
-) {
+export function usePages<Item>(list: (signal: AbortSignal) => Pick<Listing<Item>, 'page'>, again?: unknown) {
   /** undefined: not read yet. */
   const items = useSignal<readonly Item[] | undefined>(undefined)
   const next = useSignal<string | undefined>(undefined)
   const isOff = useSignal(false)
-  const request = useRequest((why) => say(unread, { why }))
+  const request = useRequest((why) => say('actions.unread', { why }))
   const read = (at?: string): Promise<void> =>
     request.run(async (signal) => {
       try {

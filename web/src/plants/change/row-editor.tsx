@@ -42,7 +42,7 @@ export function RowEditor({ draft, changes }: EditorProps): JSX.Element {
       <span role="gridcell" class="name" onKeyDown={onKeyDown}>
         <TextField
           title={say('plants.name')}
-          label={say('plants.nameOf', { id })}
+          id={id}
           value={name}
           onInput={(text) => changeDraft(base.id, { name: text })}
         />
@@ -56,7 +56,7 @@ export function RowEditor({ draft, changes }: EditorProps): JSX.Element {
       <span role="gridcell" class="tag" onKeyDown={onKeyDown}>
         <TextField
           title={say('plants.tag')}
-          label={say('plants.tagOf', { id })}
+          id={id}
           value={tag}
           onInput={(text) => changeDraft(base.id, { tag: text })}
         />
@@ -105,9 +105,9 @@ function Conflict({ draft, theirs, changes }: ConflictProps): JSX.Element {
 }
 
 interface FieldProps {
-  /** Above the field, for eyes: its label says of which plant it is. */
+  /** Above the field, for eyes: its label says of which plant it is, too. */
   readonly title: string
-  readonly label: string
+  readonly id: string
   readonly value: string
   readonly onInput: (text: string) => void
 }
@@ -132,7 +132,8 @@ function movingCaret(): Caret | undefined {
  * A text area, because an input drops the line breaks that a name may have. It keeps the focus when a new list of
  * plants moves its editor to another place of the page: the person may be typing.
  */
-function TextField({ title, label, value, onInput }: FieldProps): JSX.Element {
+function TextField({ title, id, value, onInput }: FieldProps): JSX.Element {
+  const label = say('page.about', { what: title, of: id })
   const place = useRef<HTMLTextAreaElement>(null)
   useLayoutEffect(() => {
     const field = place.current

@@ -35,7 +35,7 @@ export function History({ session, id, state, onRestored }: HistoryProps): JSX.E
   const { client, may } = session
   const mayWrite = may('plants:write')
   const list = (signal: AbortSignal) => client.history(id, { limit: PAGE }, { signal })
-  const [read, entries, next, fault, isOff] = usePages(list, 'history.unread', state)
+  const [read, entries, next, fault, isOff] = usePages(list, state)
   const restore = async (plant: StoredPlant) => {
     try {
       const outcome = await submit(session, { id, base: state ?? null, wanted: plant })

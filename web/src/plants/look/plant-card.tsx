@@ -58,14 +58,7 @@ export function PlantCard({ plant, changes, Heading, mayPrint, onCopy }: CardPro
               {say('plant.number', { id })}
             </span>
             <span role="gridcell" class="actions">
-              {mayChange && (
-                <Button
-                  text={say('plants.edit')}
-                  class="primary"
-                  aria-label={say('plants.editOf', { id })}
-                  onClick={edit}
-                />
-              )}
+              {mayChange && <Button text={say('plants.edit')} class="primary" of={id} onClick={edit} />}
               {mayPrint && (
                 <a class="button" href={linkTo('labels', queryOf(id))}>
                   {say('plants.printLabel')}
@@ -86,13 +79,8 @@ interface MoreProps extends Pick<CardProps, 'onCopy'> {
 }
 
 const More = ({ id, onCopy, onDelete }: MoreProps): JSX.Element => (
-  <Further label={say('plant.more', { id })}>
+  <Further label={say('page.about', { what: say('bulk.further'), of: id })}>
     <Button text={say('plants.another')} onClick={onCopy} />
-    <Button
-      text={say('plants.delete')}
-      class="danger"
-      aria-label={say('plants.deleteOf', { what: id })}
-      onClick={onDelete}
-    />
+    <Button text={say('plants.delete')} class="danger" of={id} onClick={onDelete} />
   </Further>
 )

@@ -106,15 +106,14 @@ interface ButtonsProps {
 
 const Buttons = ({ id, tabIndex, onEdit, onDelete }: ButtonsProps): JSX.Element => (
   <>
-    <button type="button" aria-label={say('plants.editOf', { id })} tabIndex={tabIndex} onClick={onEdit}>
+    <button
+      type="button"
+      aria-label={say('page.about', { what: say('plants.edit'), of: id })}
+      tabIndex={tabIndex}
+      onClick={onEdit}
+    >
       <Icon name="edit" /> <span class="word">{say('plants.edit')}</span>
     </button>
-    <Button
-      text={say('plants.delete')}
-      class="delete"
-      aria-label={say('plants.deleteOf', { what: id })}
-      tabIndex={tabIndex}
-      onClick={() => void onDelete()}
-    />
+    <Button text={say('plants.delete')} class="delete" of={id} tabIndex={tabIndex} onClick={() => void onDelete()} />
   </>
 )

@@ -17,8 +17,8 @@ export interface ActionInput {
 export const NO_INPUT: ActionInput = { tag: '', find: '', put: '', isCaseIgnored: false }
 
 export const TITLES: Readonly<Record<ActionKind, PlainKey>> = {
-  tag: 'bulk.tagTitle',
-  untag: 'bulk.untagTitle',
+  tag: 'bulk.tag',
+  untag: 'bulk.untag',
   'rename-tag': 'bulk.renameTitle',
   replace: 'bulk.replaceTitle',
   delete: 'bulk.deleteTitle',

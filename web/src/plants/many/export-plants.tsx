@@ -61,7 +61,7 @@ export function ExportPlants({ client, filter }: ExportProps): JSX.Element {
         <Button text={say('export.csv')} onClick={() => void run('csv')} />
         <Button text={say('export.ndjson')} onClick={() => void run('ndjson')} />
         <p role="status">
-          {read.value !== undefined && say('export.read', { size: megabytesOf(read.value) })}
+          {read.value !== undefined && say('page.going', { what: megabytesOf(read.value) })}
           <Warning {...pitfalls.value} />
         </p>
         {read.value !== undefined && <Button text={say('import.stop')} onClick={() => ending.current.abort()} />}
