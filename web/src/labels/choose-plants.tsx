@@ -9,9 +9,9 @@ import { tell } from '../page/notices.tsx'
 import { useRequest } from '../page/request.ts'
 import { replaceQuery, route } from '../page/route.ts'
 import { Fault } from '../page/sentence.tsx'
-import { shownGroup } from '../plants/find/tag-chip.tsx'
 import { findById, withFirst } from '../plants/list/by-id.ts'
 import { type Filter, wantedBy } from '../plants/list/filter.ts'
+import { shownGroup } from '../plants/list/shown-tag.ts'
 import {
   add,
   addAll,

@@ -6,8 +6,8 @@ import { numberOf, say } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
 import { Button, Check } from '../../page/controls.tsx'
 import { ANY_TAG } from '../list/filter.ts'
+import { shownTag } from '../list/shown-tag.ts'
 import { plantsIn } from '../many/done.tsx'
-import { shownTag } from './tag-chip.tsx'
 import { isGroup, type TagEntry, type TagGroup } from './tag-tree.ts'
 
 interface BranchProps {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
-import { say } from '../../language/language.ts'
 import { linkTo } from '../../page/route.ts'
 import { NO_FILTER, queryFor } from '../list/filter.ts'
+import { shownTag } from '../list/shown-tag.ts'
 
 interface ChipProps {
   readonly tag: string
@@ -22,9 +22,3 @@ export function TagChip({ tag, tabIndex }: ChipProps): JSX.Element {
     </a>
   )
 }
-
-/** The beginning of tags, which is no tag itself. */
-export const shownGroup = (prefix: string): string => `${prefix}…`
-
-/** The empty tag is a tag too, and needs a visible text. */
-export const shownTag = (tag: string): string => (tag === '' ? say('plants.emptyTag') : tag)

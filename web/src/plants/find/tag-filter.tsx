@@ -13,9 +13,9 @@ import { Fault } from '../../page/sentence.tsx'
 import type { ViewProps } from '../../session/session.ts'
 import { ANY_TAG, NO_FILTER } from '../list/filter.ts'
 import type { PlantList } from '../list/plant-list.ts'
+import { shownGroup, shownTag } from '../list/shown-tag.ts'
 import { BulkDialog } from '../many/bulk-dialog.tsx'
 import { MOST_SHOWN, TagBranch } from './tag-branch.tsx'
-import { shownGroup, shownTag } from './tag-chip.tsx'
 import { cutGroups, matching, type TagGroup, tagTree } from './tag-tree.ts'
 
 interface TagFilterProps extends ViewProps {
