@@ -5,7 +5,7 @@ import { say } from '../language/language.ts'
 import { LanguageMenu } from '../language/language-menu.tsx'
 import { sayWith } from '../language/say-with.ts'
 import { Button, Check, submitting } from '../page/controls.tsx'
-import { said } from '../page/said.ts'
+import { useRequest } from '../page/request.ts'
 import { Fault } from '../page/sentence.tsx'
 import { SERVICE } from '../page/service.ts'
 import { leaveToSignIn, provider } from './provider.ts'
@@ -53,24 +53,13 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
 }
 
 function WithProvider({ name }: { readonly name: string }): JSX.Element {
-  const fault = useSignal('')
-  const isLeaving = useSignal(false)
-  const leave = async () => {
-    isLeaving.value = true
-    fault.value = ''
-    try {
-      await leaveToSignIn()
-    } catch (error) {
-      fault.value = said(error)
-      isLeaving.value = false
-    }
-  }
+  const { isBusy, fault, once } = useRequest()
   return (
     <section class="provider" aria-label={say('signIn.provider')}>
       <Button
         text={say('signIn.with', { name })}
-        aria-disabled={isLeaving.value}
-        onClick={() => !isLeaving.value && void leave()}
+        aria-disabled={isBusy.value}
+        onClick={() => void once(leaveToSignIn)}
       />
       <Fault text={fault.value} />
     </section>
