@@ -132,7 +132,7 @@ const DEVICES = [
     viewport: PHONE,
     locale: 'de-DE',
     link: 'Letzte Aktionen',
-    undo: (title: string) => new RegExp(`^Rückgängig machen: ${title}, `),
+    undo: (title: string) => new RegExp(`^Rückgängig: ${title}, `),
     sure: 'Rückgängig für 2.100 Pflanzen',
     renamed: 'Rename the tag: bed 1 → bed 2',
     counts: ['2.100 Pflanzen geändert', '2.100 Pflanzen hinzugefügt'],

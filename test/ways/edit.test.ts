@@ -149,7 +149,7 @@ suite('the page, for changes of plants,', () => {
       await route.continue()
     })
     await row.getByRole('button', { name: `Delete: ${id}` }).click()
-    await page.getByText(`Somebody has changed ${id} meanwhile.`).waitFor()
+    await page.getByText(`${id} was not deleted. Somebody has changed it meanwhile.`).waitFor()
     await goOn()
     assert.ok((await storedPlant(service, id)) !== undefined)
     await row.getByText('keep').waitFor()
