@@ -11,13 +11,13 @@ export const note = (text: string): void => void process.stderr.write(`${onOneLi
 /** Whether somebody at a terminal can read a question and answer it. */
 export const canAsk = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true
 
-/** Asks a question of yes or no. Anything but `y` and `yes` is a no. */
+/** Asks a question of yes or no, on one line. Anything but `y` and `yes` is a no. */
 export async function ask(question: string): Promise<boolean> {
   const stop = abortOnSignal()
   using lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
   try {
     const [answer] = await Promise.race([
-      lines.question(question, { signal: stop }).then((line) => [line]),
+      lines.question(onOneLine(question), { signal: stop }).then((line) => [line]),
       once(lines, 'close').then(() => ['']),
     ])
     return /^y(es)?$/i.test(answer?.trim() ?? '')
@@ -27,8 +27,9 @@ export async function ask(question: string): Promise<boolean> {
   }
 }
 
-/** Aligns the columns of rows, the first of which is the head. */
-export function table(rows: readonly (readonly string[])[]): string {
+/** Aligns the columns of rows, the first of which is the head. Other people have written some cells. */
+export function table(unsafe: readonly (readonly string[])[]): string {
+  const rows = unsafe.map((row) => row.map(onOneLine))
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
   const lineOf = (row: readonly string[]) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ')
   return rows.map((row) => `${lineOf(row).trimEnd()}\n`).join('')

@@ -2,7 +2,6 @@ import { lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncDirectory } from '../base/files.ts'
 import { OperatorError, usageError } from '../base/operator-error.ts'
-import { onOneLine } from '../base/printable.ts'
 import type { Part } from '../domain/part.ts'
 import type { Store } from '../domain/store.ts'
 import {
@@ -74,7 +73,7 @@ export async function listTokens({ json }: Flags, { store }: Config): Promise<vo
       id,
       name,
       scopes.join(','),
-      onOneLine(part?.join(', ') ?? 'all'),
+      part?.join(', ') ?? 'all',
       ...times.map((time) => (time === undefined ? 'never' : shortTime(time))),
     ]
   })

@@ -9,7 +9,7 @@ export async function listWebhooks(flags: Flags, config: Config): Promise<void> 
   if (flags.json) return printJson(all)
   const rows = all.map(({ id, state, reason, since, pending, url }) => {
     const shown = reason === undefined ? state : `${state} (${reason})`
-    return [id, shown, since.replace(/\.\d+Z/, 'Z'), String(pending), printable(url)]
+    return [id, shown, since.replace(/\.\d+Z/, 'Z'), String(pending), url]
   })
   process.stdout.write(table([['ID', 'STATE', 'SINCE', 'PENDING', 'URL'], ...rows]))
 }

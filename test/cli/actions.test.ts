@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { command } from '../support/commands.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
-import { startServer, TOKEN } from '../support/process.ts'
+import { notTestedHere } from '../support/not-tested.ts'
+import { Program, startServer, TOKEN } from '../support/process.ts'
+import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
 
 const env = { PLANTSTORE_TOKEN: TOKEN }
 
@@ -49,6 +51,21 @@ suite('plantstore actions and undo', () => {
     assert.match(stderr, /2 plants as before .*, 1 left$/m)
     assert.match(stderr, /^left, because something else has changed it since: the plant 2$/m)
     assert.deepEqual([...plantsIn(storePath).keys()].map(Number), [2])
+  })
+
+  test('show no control characters of a title, which others have chosen', async (t) => {
+    if (!hasTerminal) return notTestedHere(t, 'the question of plantstore undo, as there is no command script')
+    const { call, address } = await imported(t, 'a service')
+    const title = { 'Plantstore-Action': 'odd', 'Plantstore-Action-Title': 'a%1B%5B31mb%0Ac%E2%80%AEd' }
+    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', ...title }
+    await fetch(`${address}/plants`, { method: 'POST', headers, body: '{"id":4,"name":"x"}' })
+    const shown = 'a\\u{1b}[31mb c\\u{202e}d'
+    assert.ok((await call('actions')).stdout.includes(`Z  ${shown}  1 `))
+    const args = ['undo', 'odd', '--url', address]
+    const program = new Program(t, args, { env, under: ON_TERMINAL, hasInput: true })
+    await program.says((stdout) => (stdout.includes('[y/N]') ? true : undefined))
+    program.child.stdin?.write('n\n')
+    assert.ok((await program.outcome).stdout.includes(`Undo odd (${shown}): 1 plant as before`))
   })
 
   test('refuse an unknown action, and to ask where nobody can answer', async (t) => {
