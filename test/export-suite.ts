@@ -94,15 +94,6 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await exporting.next(), { done: true, value: undefined })
   })
 
-  suite('exporting, importing elsewhere and exporting again gives the same plants', async (t) => {
-    const { store } = await open(t)
-    const { store: elsewhere } = await open(t)
-    await importAll(store, MANY)
-    const exported = await exportAll(store, EVERYTHING, 'name')
-    await importAll(elsewhere, exported)
-    assert.deepEqual(await exportAll(elsewhere, EVERYTHING, 'name'), exported)
-  })
-
   suite('an export yields more than a chunk of plants of the largest size unchanged', async (t) => {
     const { store } = await open(t)
     const full = fullPlants(1500, { unit: '🌵' })

@@ -122,13 +122,6 @@ function createTests(suite: Suite, open: OpenStore): void {
     }
     assert.deepEqual(await plants(), full)
   })
-
-  suite('plants survive closing and opening the store', async (t) => {
-    const { store, reopen } = await open(t)
-    await createPlant(store, plant(1n), lenient)
-    const again = await reopen()
-    assert.equal(await createPlant(again, plant(1n), lenient), 'unchanged')
-  })
 }
 
 function concurrencyTests(suite: Suite, open: OpenStore): void {
@@ -172,19 +165,6 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
       ['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'],
     )
     assert.deepEqual(await plants(), [plant(4n), plant(5n, 'first'), plant(6n), plant(7n)])
-  })
-
-  suite('an import stores the other rows when the engine refuses one', async (t) => {
-    const { store, plants } = await open(t)
-    // Validation refuses this id before a store does. Here it stands for any refusal by an engine.
-    const impossible = plant(2n ** 63n)
-    const creates = [plant(1n), impossible, plant(3n)].map((one) => createPlant(store, one, lenient))
-    const results = await Promise.allSettled(creates)
-    assert.deepEqual(
-      results.map(({ status }) => status),
-      ['fulfilled', 'rejected', 'fulfilled'],
-    )
-    assert.deepEqual(await plants(), [plant(1n), plant(3n)])
   })
 
   suite('each create of a group gets its own result, even if some plants exist already', async (t) => {

@@ -9,7 +9,7 @@ import { chunk, LAST_CHUNK, outcomeOf, rowsFrom } from '../support/import.ts'
 import { Issuer } from '../support/issuer.ts'
 import { JWT_FAULTS } from '../support/jwt-faults.ts'
 import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from '../support/long-work.ts'
-import { answersIn, RawConnection } from '../support/raw.ts'
+import { RawConnection } from '../support/raw.ts'
 import { type Bounds, errorOf, messageOf, SECRET, type Service, withService } from '../support/service.ts'
 import { as, createdToken, createToken, NEW } from '../support/tokens.ts'
 
@@ -97,16 +97,6 @@ suite('a service with an identity provider', () => {
     assert.equal(asked, 0, 'no token leads to a request')
     assert.deepEqual(await service.plants(), [])
     assert.equal((await self(service, await issuer.token())).status, 200, 'a good token passes after all of them')
-  })
-
-  test('refuses two Authorization headers, even with a good token in each', async (t) => {
-    const { issuer, service } = await withIssuer(t)
-    const jwt = await issuer.token()
-    const connection = new RawConnection(service.port)
-    const fields = `Authorization: Bearer ${jwt}\r\n`.repeat(2)
-    connection.write(`GET /plants HTTP/1.1\r\nHost: a\r\n${fields}Connection: close\r\n\r\n`)
-    const [answer = assert.fail()] = answersIn(await connection.untilClosed())
-    assert.equal(answer.status, 401)
   })
 
   test('takes access tokens without an audience of the clients that it is told, and of no others', async (t) => {

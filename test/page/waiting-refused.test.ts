@@ -40,22 +40,6 @@ suite('a change that waits', () => {
     assert.equal((await service.send('GET', '/plants/1')).body, '{"id":1,"name":"Corylus colurna"}')
   })
 
-  inBrowser('is not refused by a proxy on the way, and holds no other one up', async ({ page, service }) => {
-    for (const id of [2, 3]) await service.create({ id, name: `Ribes ${id}` })
-    await rowOf(page, 3).waitFor()
-    const end = await intercept(page, '**/plants/2', refusing({ PATCH: PORTAL }))
-    await rename(page, 2, 'Ribes rubrum')
-    await line(page, '1 change waits on this device.')
-    await rename(page, 3, 'Ribes nigrum')
-    await line(page, '1 change waits on this device.')
-    assert.equal((await service.send('GET', '/plants/3')).body, '{"id":3,"name":"Ribes nigrum"}')
-    assert.equal(await page.getByText(/needs? your decision/).count(), 0)
-    await end()
-    await rename(page, 3, 'Ribes aureum')
-    await nothingWaits(page)
-    assert.equal((await service.send('GET', '/plants/2')).body, '{"id":2,"name":"Ribes rubrum"}')
-  })
-
   inBrowser(
     'holds no other one up while the service fails at it, says why, and is tried again',
     async ({ page, context, service }) => {

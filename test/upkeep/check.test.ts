@@ -8,9 +8,9 @@ import { makeBackup } from '../../src/sqlite/upkeep/backup.ts'
 import { checkStore } from '../../src/sqlite/upkeep/check.ts'
 import { TESTER } from '../support/actor.ts'
 import { deletePlant } from '../support/change-plant.ts'
+import { command } from '../support/commands.ts'
 import { snapshot, tempFolder } from '../support/files.ts'
 import { openSqlite } from '../support/open-sqlite.ts'
-import { run } from '../support/process.ts'
 import { assertIndexMatches, steppedIndex } from '../support/sqlite-indexes.ts'
 import { plant } from '../support/store-under-test.ts'
 
@@ -83,7 +83,7 @@ test('the check finds damage of the file, the log of changes and the schema, and
   assert.ok((await faultsOf(damaged))['file'])
   assert.match((await faultsOf(gap))['changes']?.join() ?? '', /position 5000: expected 3001 after/)
   // A sound store of another version is not damaged.
-  const other = await run(t, ['check', '--store', `sqlite:${newer}`])
+  const other = await command(['check', '--store', `sqlite:${newer}`])
   assert.match(
     other.stderr,
     /^plantstore: store \S+: it has schema 99, newer than this program's \d+; update the program\n$/,
@@ -91,9 +91,9 @@ test('the check finds damage of the file, the log of changes and the schema, and
   assert.equal(other.code, 1)
 
   const [good, bad, json] = await Promise.all([
-    run(t, ['check', '--store', `sqlite:${path}`]),
-    run(t, ['check', '--quiet', '--store', `sqlite:${gap}`]),
-    run(t, ['check', '--json', '--store', `sqlite:${gap}`]),
+    command(['check', '--store', `sqlite:${path}`]),
+    command(['check', '--quiet', '--store', `sqlite:${gap}`]),
+    command(['check', '--json', '--store', `sqlite:${gap}`]),
   ])
   assert.match(
     good.stderr,

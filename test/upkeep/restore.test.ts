@@ -15,9 +15,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { OperatorError } from '../../src/base/operator-error.ts'
 import { makeBackup, restoreBackup } from '../../src/sqlite/upkeep/backup.ts'
+import { command } from '../support/commands.ts'
 import { isIntact, plantsIn, snapshot, tempFolder } from '../support/files.ts'
 import { Load, send } from '../support/load.ts'
-import { run, startServer } from '../support/process.ts'
+import { startServer } from '../support/process.ts'
 import { assertSearchable } from '../support/sqlite-indexes.ts'
 
 const fails = (why: RegExp) => (error: unknown) => {
@@ -30,19 +31,19 @@ test('a backup under load, restored elsewhere after a crash, equals the store ro
   const folder = tempFolder(t)
   const { program, address, storePath } = await startServer(t, folder)
   const store = ['--store', `sqlite:${storePath}`]
-  const { stdout: secret } = await run(t, ['token', 'create', '--name', 'Kew app', ...store])
+  const { stdout: secret } = await command(['token', 'create', '--name', 'Kew app', ...store])
   const load = new Load(address)
   await load.reaches(500)
   const file = join(tempFolder(t), 'backup.db')
   const acknowledged = new Map(load.acknowledged)
-  const backup = await run(t, ['backup', file, ...store])
+  const backup = await command(['backup', file, ...store])
   assert.equal(backup.code, 0, backup.stderr)
   await load.reaches(load.acknowledged.size + 100)
   await program.kill()
   await load.done
 
   const elsewhere = join(tempFolder(t), 'plants.db')
-  const restore = await run(t, ['restore', file, '--store', `sqlite:${elsewhere}`])
+  const restore = await command(['restore', file, '--store', `sqlite:${elsewhere}`])
   assert.equal(restore.code, 0, restore.stderr)
   assert.match(restore.stderr, /^done: the store \S+ holds [\d,]+ plants and 1 token\nTokens that were revoked /)
   const restored = plantsIn(elsewhere)
@@ -60,13 +61,13 @@ test('a backup under load, restored elsewhere after a crash, equals the store ro
   again.program.signal('SIGTERM')
   await again.program.outcome
   copyFileSync(`${storePath}-wal`, `${elsewhere}-wal`)
-  const foreign = await run(t, ['token', 'list', '--store', `sqlite:${elsewhere}`])
+  const foreign = await command(['token', 'list', '--store', `sqlite:${elsewhere}`])
   assert.match(foreign.stderr, /the log \S+-wal belongs to another file/)
   // A backup that an operator copies in place beside the log of its original is refused in the same way.
   copyFileSync(file, storePath)
-  assert.match((await run(t, ['token', 'list', ...store])).stderr, /the log \S+-wal belongs to another file/)
+  assert.match((await command(['token', 'list', ...store])).stderr, /the log \S+-wal belongs to another file/)
   // The command keeps the log together with the file beside it.
-  const replaced = await run(t, ['restore', file, '--replace', ...store])
+  const replaced = await command(['restore', file, '--replace', ...store])
   assert.equal(replaced.code, 0, replaced.stderr)
   const kept = /^kept the replaced store as (\S+)$/m.exec(replaced.stderr)?.[1] ?? assert.fail(replaced.stderr)
   assert.ok(existsSync(kept) && existsSync(`${kept}-wal`))
@@ -82,8 +83,8 @@ test('restore replaces a store only with --replace and while nobody has it open,
   await send('POST', `${address}/plants`, { body: '{"id":2,"name":"new"}' })
   const store = ['--store', `sqlite:${path}`]
   const [there, served] = await Promise.all([
-    run(t, ['restore', file, ...store]),
-    run(t, ['restore', file, '--replace', ...store]),
+    command(['restore', file, ...store]),
+    command(['restore', file, '--replace', ...store]),
   ])
   assert.match(
     there.stderr,
@@ -203,9 +204,9 @@ test('restore refuses a log without its store, or keeps that log with --replace'
   assert.deepEqual([...plantsIn(path).keys()], [1n])
 })
 
-test('restore refuses PostgreSQL stores and names the tools of PostgreSQL', async (t) => {
+test('restore refuses PostgreSQL stores and names the tools of PostgreSQL', async (_t) => {
   const store = ['--store', 'postgres://me@nowhere.invalid/plants']
-  const [restore, check] = await Promise.all([run(t, ['restore', 'x.db', ...store]), run(t, ['check', ...store])])
+  const [restore, check] = await Promise.all([command(['restore', 'x.db', ...store]), command(['check', ...store])])
   assert.match(restore.stderr, /restore a PostgreSQL store by pg_restore/)
   assert.match(check.stderr, /check a PostgreSQL store by pg_amcheck/)
   assert.deepEqual([restore.code, check.code], [2, 2])

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { cleanUp } from '../support/clean-up.ts'
+import { command } from '../support/commands.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { newDatabase } from '../support/postgres.ts'
-import { run, startServer, TOKEN } from '../support/process.ts'
+import { startServer, TOKEN } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
 const env = { PLANTSTORE_TOKEN: TOKEN }
@@ -22,14 +23,14 @@ test('status prints the contents of a store and the state of its service, as tex
   await until(async () => /^plantstore_plants 1$/m.test(await metrics()), 'the metrics do not count the plant')
   const isCurrent = async () => /^plantstore_search_index_behind 0$/m.test(await metrics())
   await until(isCurrent, 'the search index stays behind')
-  await run(t, ['token', 'create', '--name', 'x', ...store])
-  const revoked = await run(t, ['token', 'create', '--name', 'y', '--json', ...store])
-  await run(t, ['token', 'revoke', (JSON.parse(revoked.stdout) as { id: string }).id, ...store])
+  await command(['token', 'create', '--name', 'x', ...store])
+  const revoked = await command(['token', 'create', '--name', 'y', '--json', ...store])
+  await command(['token', 'revoke', (JSON.parse(revoked.stdout) as { id: string }).id, ...store])
   const [words, json, service, serviceJson] = await Promise.all([
-    run(t, ['status', ...store]),
-    run(t, ['status', '--json', ...store]),
-    run(t, ['status', '--url', address], { env }),
-    run(t, ['status', '--json', '--url', address], { env }),
+    command(['status', ...store]),
+    command(['status', '--json', ...store]),
+    command(['status', '--url', address], { env }),
+    command(['status', '--json', '--url', address], { env }),
   ])
   for (const { code, stderr } of [words, json, service, serviceJson]) assert.deepEqual([code, stderr], [0, ''])
   for (const line of [
@@ -60,10 +61,10 @@ test('status prints the contents of a store and the state of its service, as tex
 
 test('token create and token list print JSON with --json', async (t) => {
   const store = ['--store', `sqlite:${join(tempFolder(t), 'plants.db')}`]
-  const created = await run(t, ['token', 'create', '--name', 'Kew app', '--expires', '90d', '--json', ...store])
+  const created = await command(['token', 'create', '--name', 'Kew app', '--expires', '90d', '--json', ...store])
   const { secret, name } = JSON.parse(created.stdout) as Record<string, unknown>
   assert.match(String(secret), /^ps_[0-9A-Za-z]{49}$/)
-  const listed = await run(t, ['token', 'list', '--json', ...store])
+  const listed = await command(['token', 'list', '--json', ...store])
   assert.ok(!listed.stdout.includes(String(secret)))
   const [token = {}] = JSON.parse(listed.stdout) as Record<string, unknown>[]
   assert.deepEqual([token['name'], token['scopes']], [name, ['plants:read', 'plants:write']])
@@ -74,10 +75,10 @@ test('status says why it cannot read a store or reach its service', async (t) =>
   const folder = tempFolder(t)
   const { address } = await startServer(t, folder)
   const [missing, nowhere, unknown, both] = await Promise.all([
-    run(t, ['status', '--store', `sqlite:${join(folder, 'none.db')}`]),
-    run(t, ['status', '--url', 'http://127.0.0.1:1'], { env }),
-    run(t, ['status', '--url', address], { env: { PLANTSTORE_TOKEN: 'not-the-token-of-it' } }),
-    run(t, ['status', '--url', address, '--store', 'sqlite:x'], { env }),
+    command(['status', '--store', `sqlite:${join(folder, 'none.db')}`]),
+    command(['status', '--url', 'http://127.0.0.1:1'], { env }),
+    command(['status', '--url', address], { env: { PLANTSTORE_TOKEN: 'not-the-token-of-it' } }),
+    command(['status', '--url', address, '--store', 'sqlite:x'], { env }),
   ])
   assert.match(missing.stderr, /^plantstore: store \S+none\.db: it does not exist\n$/)
   assert.match(nowhere.stderr, /nothing answers there; is the service running\?/)
@@ -88,9 +89,9 @@ test('status says why it cannot read a store or reach its service', async (t) =>
 
 test('status counts the contents of a PostgreSQL store', async (t) => {
   const store = ['--store', await newDatabase((work) => cleanUp(t, work))]
-  const { stdout: secret } = await run(t, ['token', 'create', '--name', 'x', ...store])
+  const { stdout: secret } = await command(['token', 'create', '--name', 'x', ...store])
   assert.ok(secret.length > 0)
-  const { code, stdout } = await run(t, ['status', ...store])
+  const { code, stdout } = await command(['status', ...store])
   assert.match(stdout, /^engine {2}postgres$/m)
   assert.match(stdout, /^plants {2}0$/m)
   assert.match(stdout, /^tokens {2}1 active$/m)

@@ -275,17 +275,6 @@ suite('a webhook', () => {
     assert.ok(performance.now() - leftAt < 10_000)
   })
 
-  test('has one test at a time', async (t) => {
-    const service = await emptyService(LOCAL)
-    const receiver = await startReceiver(t, { respond: () => {} })
-    const { id } = await createdWebhook(service, { url: receiver.url })
-    const first = service.send('POST', `/webhooks/${id}/test`)
-    await untilReceived(receiver, 1)
-    assert.equal(errorOf(await service.send('POST', `/webhooks/${id}/test`)), 42901)
-    await receiver.stop()
-    assert.equal((await first).status, 200)
-  })
-
   test('is tested beside all requests that are under way, once at a time', async (t) => {
     const service = await emptyService(LOCAL)
     const receiver = await startReceiver(t, { respond: () => {} })
