@@ -297,26 +297,6 @@ function undoTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('an undo that changes nothing is no action, and undoes none', async (t) => {
-    const { store } = await open(t)
-    await store.importPlants([plant(1n)], 'add', by('work'))
-    await replace(store, plant(1n, 'else'), OTHER)
-    const left = [{ id: 1n, plant: plant(1n, 'else') }]
-    assert.deepEqual(await undo(store, 'work', undoing('back', 'work')), { restored: 0, left })
-    assert.equal((await actionsOf(store).get('work'))?.undoneBy, undefined)
-    assert.equal(await actionsOf(store).get('back'), undefined)
-    const end = await logOf(store).end()
-    await store.importPlants([plant(2n, 'a')], 'add', by('twice'))
-    await store.changePlant({ kind: 'delete', id: 2n, expected: {} }, by('twice'))
-    const once = await logOf(store).end()
-    assert.notEqual(once, end)
-    await store.importPlants([plant(3n, 'a')], 'add', by('undone'))
-    await undo(store, 'undone', undoing('u', 'undone'))
-    const before = await logOf(store).end()
-    await undo(store, 'undone', undoing('again', 'undone'))
-    assert.equal(await logOf(store).end(), before)
-  })
-
   suite('an undo of what is not there is refused', async (t) => {
     const { store } = await open(t)
     await assert.rejects(undo(store, 'none', undoing('back', 'none')), refusal(40402))

@@ -8,7 +8,7 @@ import { isLinux } from '../support/not-tested.ts'
 import { type Program, serveStore } from '../support/process.ts'
 import { rowsOf, STORES, UndoClient, type UndoReport } from '../support/undo-service.ts'
 
-/** Plants of the action. PLANTSTORE_TEST_UNDO=100000 makes those of the proof (docs/decisions/0057-actions.md). */
+/** Plants of the action. PLANTSTORE_TEST_UNDO=100000 takes minutes (docs/decisions/0057-actions.md). */
 const PLANTS = Number(process.env['PLANTSTORE_TEST_UNDO'] ?? 2500)
 const CONNECTIONS = 64
 const ACTION = 'work'
