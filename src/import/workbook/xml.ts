@@ -31,15 +31,18 @@ const TOKEN = new RegExp(
  */
 export async function* eventsIn(pieces: AsyncIterable<string>): AsyncGenerator<readonly XmlEvent[], void> {
   let rest = ''
+  let depth = 0
   const names = new Names()
   for await (const piece of pieces) {
     const text = (rest + piece).replace(/^\ufeff/, '')
     const events: XmlEvent[] = []
     rest = text.slice(take(text, events, names))
     if (rest.length > MOST_TOKEN) throw new WorkbookError('unreadable')
+    for (const { kind } of events) depth += kind === 'open' ? 1 : kind === 'close' ? -1 : 0
     if (events.length > 0) yield events
   }
-  if (rest.trim() !== '') throw new WorkbookError('unreadable')
+  // A program that was stopped while it wrote leaves a document without its last rows.
+  if (rest.trim() !== '' || depth !== 0) throw new WorkbookError('unreadable')
 }
 
 /** Tells the elements of the document's own namespace from those of others, such as the `workbookPr` of Excel 2013. */
