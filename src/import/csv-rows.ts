@@ -290,6 +290,8 @@ export interface Mapping {
   readonly tag: number | undefined
   /** Whether a tag such as NA, by which programs write an empty cell, is none. */
   readonly dropsNoValues?: boolean | undefined
+  /** Whether a row without a tag takes that of the row above. */
+  readonly fillsTags?: boolean | undefined
 }
 
 /** The columns of a sheet that hold the members of a plant, by the names that a caller gives. */

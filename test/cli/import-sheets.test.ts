@@ -128,6 +128,10 @@ suite('plantstore import of a sheet', () => {
       assert.ok(stderr.includes(`${line}\n`), stderr)
     const sum = await importing(t, 'a.xlsx', readFileSync(fixture('total-formula.xlsx')), '--columns', 'name=Name')
     assert.match(sum.stderr, /^rows that look like totals or headings: 5 "Total"$/m)
+    const noted =
+      'Plant,Bed\nAbies,A\nRosa,B\nRosa canina L. ex Hort.,\nA = north\nCounted by the gardeners in spring.\n'
+    const { stderr: notes } = await importing(t, 'a.csv', noted, '--columns', 'name=Plant,tag=Bed')
+    assert.match(notes, /totals or headings: 5 "A = north", 6 "Counted by the gardeners in spring\."$/m)
     const names = Array.from({ length: 40 }, (_, i) => `A,Rosa ${i % 2}`).join('\n')
     const few = await importing(t, 'a.csv', `Bed,Plant\n${names}\n`, '--columns', 'name=Plant,tag=Bed')
     assert.match(few.stderr, /^40 rows have only 2 different names$/m)

@@ -63,7 +63,7 @@ suite('each row of a file is in exactly one figure', () => {
           const rows = rowsIn(table.map((cells) => cells.slice(hasIds ? 0 : Math.min(1, cells.length - 1))))
           const reading = { separator, header: 1, ...(separator === '\t' ? {} : { isQuoted }) } as const
           const sheet = await openSheet(new File([file], 'plants.csv'), reading)
-          const plan = { mapping: guess(sheet.columns, sheet.below, true), mode: 'add', fillsTags: false } as const
+          const plan = { mapping: guess(sheet.columns, sheet.below, true), mode: 'add' } as const
           const run = new ImportRun(sheet, plan, 'plants.csv')
           const decisions = { leavesOut: true, leaving: new Set<number>(), changing: new Set<number>() }
           await run.check(client, signal)

@@ -73,7 +73,7 @@ suite('an import of a sheet without ids', () => {
         )
         const sheet = await openSheet(new File(lines, 'plants.csv'), { header: 1, separator: ',' })
         const mapping = guess(sheet.columns, sheet.below, true)
-        const run = new ImportRun(sheet, { mapping, mode: 'add', fillsTags }, 'plants.csv')
+        const run = new ImportRun(sheet, { mapping: { ...mapping, fillsTags }, mode: 'add' }, 'plants.csv')
         await run.check(client, FOREVER)
         const changing = new Set(run.findings.similar.map(({ row }) => row.number).filter((number) => changes(number)))
         const leaving = new Set([...run.findings.doubtful.keys()].filter((number) => leaves(number)))

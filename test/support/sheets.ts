@@ -38,9 +38,7 @@ export interface PageReading {
 export async function readAsPage(name: string): Promise<PageReading> {
   const sheet = await openAsPage(name)
   const mapping = guess(sheet.columns, sheet.below, sheet.header !== 0)
-  const rows = await Array.fromAsync(plannedRows(rowsOf(sheet), { mapping, columns: sheet.columns }), (row) =>
-    plantIn(row, mapping, sheet.columns),
-  )
+  const rows = await Array.fromAsync(plannedRows(rowsOf(sheet), mapping), (row) => plantIn(row, mapping, sheet.columns))
   return {
     columns: writeColumns(sheet.columns, mapping),
     hasIds: mapping.id !== undefined,

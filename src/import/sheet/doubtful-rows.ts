@@ -26,7 +26,8 @@ export class DoubtfulRows {
     const count = Math.min(filled.length, USUAL)
     this.#counts[count] = (this.#counts[count] ?? 0) + 1
     const names = this.#name.flatMap((at) => row.cells[at] ?? [])
-    if (isSum(names.join(' '))) take(this.#sums, row)
+    const name = names.join(' ')
+    if (isSum(name) || (filled.length === 1 && isRemark(name))) take(this.#sums, row)
     else if (filled.length === 1) take(this.#headings, row)
   }
 
@@ -41,6 +42,11 @@ export class DoubtfulRows {
     return new Map([...found].toSorted(([a], [b]) => a - b))
   }
 }
+
+/** Whether a text ends as a sentence or explains a sign. Names of plants end with a word in small letters, or its author. */
+const isRemark = (text: string): boolean =>
+  text.length > MOST_REMARK || /\s\p{Ll}{3,}[.!?]$|:$|\s=\s/u.test(text.trim())
+const MOST_REMARK = 200
 
 function take(rows: Map<number, string>, row: CsvRow): void {
   if (rows.size <= MOST) rows.set(row.number, rowText(row, IN_LIST))

@@ -34,16 +34,14 @@ export function plantOf(row: CsvRow, mapping: Mapping, columns: readonly string[
 export interface RowPlan {
   readonly mapping: Mapping
   readonly columns: readonly string[]
-  /** Whether a row without a tag takes that of the row above. */
-  readonly fillsTags?: boolean
 }
 
 /** Yields the rows as the plan takes them. */
 export async function* plannedRows(
   rows: AsyncIterable<CsvRow> | Iterable<CsvRow>,
-  { mapping, fillsTags }: RowPlan,
+  mapping: Mapping,
 ): AsyncGenerator<CsvRow, void> {
-  const [genera, tags] = [FromAbove.genus(mapping), new FromAbove(fillsTags === true ? mapping.tag : undefined)]
+  const [genera, tags] = [FromAbove.genus(mapping), new FromAbove(mapping.fillsTags === true ? mapping.tag : undefined)]
   for await (const row of rows) yield tags.fill(genera.fill(row))
 }
 
@@ -59,7 +57,7 @@ export async function* plantsOf(
   look?: SheetLook,
   reasonOf = ({ message }: AppError): string => message,
 ): AsyncGenerator<PlantRow, void> {
-  for await (const row of plannedRows(rows, plan)) {
+  for await (const row of plannedRows(rows, plan.mapping)) {
     try {
       const plant = plantOf(row, plan.mapping, plan.columns)
       look?.take(row)

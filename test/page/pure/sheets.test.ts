@@ -518,9 +518,7 @@ async function read(name: string): Promise<Required<Expected>> {
   const { columns, below, encoding, isQuoted, header } = sheet
   const mapping = guess(columns, below, header !== 0)
   const named = (at: number | undefined): string => (at === undefined ? '' : (columns[at] ?? ''))
-  const rows = await Array.fromAsync(plannedRows(rowsOf(sheet), { mapping, columns }), (row) =>
-    plantIn(row, mapping, columns),
-  )
+  const rows = await Array.fromAsync(plannedRows(rowsOf(sheet), mapping), (row) => plantIn(row, mapping, columns))
   return {
     encoding,
     isQuoted,

@@ -36,7 +36,7 @@ export function Downloads({ job, outcome, hasIds }: DownloadsProps): JSX.Element
         >
           {say('import.saveReport')}
         </button>
-        {outcome.refused > 0 && job.knowsRefused && (
+        {outcome.refused > 0 && job.run?.knowsRefused === true && (
           <button
             type="button"
             onClick={() => void save(`${say('import.refusedFile', { file })}.csv`, job.refusedSheet())}

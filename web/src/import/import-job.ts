@@ -9,7 +9,7 @@ import { named } from '../page/named.ts'
 import { isAbort, isSilence, PageError, said } from '../page/said.ts'
 import { onSignOut } from '../session/session.ts'
 import { refusedSheet, sheetWithIds } from './report.ts'
-import { type Findings, ImportRun, type Mode, type Outcome } from './run.ts'
+import { ImportRun, type Mode, type Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
 import type { WorkbookSheet } from './workbook.ts'
 
@@ -27,14 +27,10 @@ export class ImportJob {
   readonly workbook: WorkbookSheet | undefined
   readonly mapping: Signal<Mapping>
   readonly mode: Signal<Mode>
-  /** Whether a row without a tag takes that of the row above. */
-  readonly fillsTags = signal(false)
   /** Whether to leave out the rows whose name and tag are stored already. */
   readonly leavesOut = signal(true)
   /** The rows that look like no plants and are left out; undefined until the person has said it. */
   readonly leaving = signal<ReadonlySet<number> | undefined>(undefined)
-  /** Whether a tag such as NA is none; undefined until the person has said it. */
-  readonly dropsNoValues = signal<boolean | undefined>(undefined)
   /** The rows that change the plant they look like; undefined until the person has said it. */
   readonly changing = signal<ReadonlySet<number> | undefined>(undefined)
   readonly step = signal<Step>({ kind: 'mapping' })
@@ -56,9 +52,9 @@ export class ImportJob {
     this.mode = signal(mode)
   }
 
-  /** What the check has found; undefined before it. */
-  get findings(): Findings | undefined {
-    return this.#run?.findings
+  /** The check, and the import after it; undefined before. */
+  get run(): ImportRun | undefined {
+    return this.#run
   }
 
   /** The outcome of the check, as the person has decided so far. */
@@ -68,11 +64,11 @@ export class ImportJob {
 
   /** Whether the person still has to say what some rows are. */
   get isUndecided(): boolean {
-    const { doubtful, similar, noValues = 0 } = this.findings ?? {}
+    const { doubtful, similar, noValues = 0 } = this.#run?.findings ?? {}
     const isDoubtful = doubtful !== undefined && doubtful.size > 0 && this.leaving.value === undefined
     return (
       isDoubtful ||
-      (noValues > 0 && this.dropsNoValues.value === undefined) ||
+      (noValues > 0 && this.mapping.value.dropsNoValues === undefined) ||
       (similar !== undefined && similar.length > 0 && this.changing.value === undefined)
     )
   }
@@ -87,23 +83,6 @@ export class ImportJob {
     return this.mapping.value.id === undefined
   }
 
-  /** Whether the reason of each refused row is known. */
-  get knowsRefused(): boolean {
-    return this.#run?.knowsRefused === true
-  }
-
-  /** The id of the action that has imported all plants; undefined where there is none, or where several have. */
-  get action(): string | undefined {
-    const { outcome, actions } = this.#run ?? {}
-    const [action, ...others] = actions ?? []
-    return outcome !== undefined && outcome.added + outcome.updated > 0 && others.length === 0 ? action : undefined
-  }
-
-  /** The number of plants to import; 0 before the check. */
-  get count(): number {
-    return this.#run?.count ?? 0
-  }
-
   /** Whether the import runs, or has broken off and can continue. */
   get isUnfinished(): boolean {
     const { kind } = this.step.value
@@ -116,18 +95,12 @@ export class ImportJob {
     this.#run = undefined
     this.mapping.value = part.mapping ?? this.mapping.value
     this.mode.value = part.mode ?? this.mode.value
-    if (part.mapping !== undefined) {
-      this.fillsTags.value = false
-      this.dropsNoValues.value = undefined
-    }
     this.step.value = { kind: 'mapping' }
   }
 
   /** Has the service import the sheet as a dry run. */
   async check(client: PlantstoreClient): Promise<void> {
-    const mapping = { ...this.mapping.value, dropsNoValues: this.dropsNoValues.value }
-    const plan = { mapping, mode: this.mode.value, fillsTags: this.fillsTags.value }
-    const run = new ImportRun(this.sheet, plan, this.#file)
+    const run = new ImportRun(this.sheet, { mapping: this.mapping.value, mode: this.mode.value }, this.#file)
     const { signal: ended } = this.#begin()
     this.#run = run
     this.fault.value = ''
@@ -148,21 +121,9 @@ export class ImportJob {
     if (this.#run === run) this.step.value = next
   }
 
-  /** Lets rows without a tag take that of the row above, or not, and checks again. */
-  async fillTags(client: PlantstoreClient, fills: boolean): Promise<void> {
-    this.fillsTags.value = fills
-    await this.check(client)
-  }
-
-  /** Takes a tag such as NA for none, or not, and checks again. */
-  async dropNoValues(client: PlantstoreClient, drops: boolean): Promise<void> {
-    this.dropsNoValues.value = drops
-    await this.check(client)
-  }
-
-  /** Assigns ids in place of those of a column, and checks again. */
-  async assignIds(client: PlantstoreClient): Promise<void> {
-    this.change({ mapping: { ...this.mapping.value, id: undefined } })
+  /** Takes what the person says of a column, and checks again. */
+  async checkWith(client: PlantstoreClient, part: Partial<Mapping>): Promise<void> {
+    this.change({ mapping: { ...this.mapping.value, ...part } })
     await this.check(client)
   }
 

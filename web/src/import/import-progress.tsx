@@ -7,6 +7,7 @@ import { job } from './import-job.ts'
 export function ImportProgress(): JSX.Element | null {
   const current = job.value
   const step = current?.step.value
+  const all = current?.run?.count ?? 0
   if (current === undefined || step === undefined || !(current.isUnfinished || step.kind === 'done')) return null
   if (current.isSeen.value && step.kind === 'done') return null
   return (
@@ -16,8 +17,8 @@ export function ImportProgress(): JSX.Element | null {
       </a>
       {step.kind === 'importing' && (
         <>
-          {say('import.progress', { done: step.done, plants: say('plants.count', { count: current.count }) })}{' '}
-          <progress aria-label={say('view.import')} max={current.count} value={step.done} />
+          {say('import.progress', { done: step.done, plants: say('plants.count', { count: all }) })}{' '}
+          <progress aria-label={say('view.import')} max={all} value={step.done} />
         </>
       )}
       <span role="status">

@@ -40,7 +40,7 @@ export function ImportSheet({ session, job, onReopen }: SheetProps): JSX.Element
         mapping={job.mapping.value}
         mode={job.mode.value}
         isLocked={isBusy || kind === 'done' || kind === 'broken'}
-        onMapping={(next) => job.change({ mapping: next })}
+        onMapping={({ id, name, tag }) => job.change({ mapping: { id, name, tag } })}
         onMode={(next) => job.change({ mode: next })}
         onReopen={onReopen}
       />
@@ -113,8 +113,8 @@ function Status({ job }: Pick<SheetProps, 'job'>): JSX.Element {
       {kind === 'importing' && (
         <p>
           <label>
-            {say('import.doneOf', { done: step.done, plants: plants(job.count) })}{' '}
-            <progress max={job.count} value={step.done} />
+            {say('import.doneOf', { done: step.done, plants: plants(job.run?.count ?? 0) })}{' '}
+            <progress max={job.run?.count ?? 0} value={step.done} />
           </label>
         </p>
       )}
@@ -154,7 +154,7 @@ function Next({ job, client }: StepProps): JSX.Element | null {
 }
 
 function AfterCheck({ job, client }: StepProps): JSX.Element | null {
-  const { checked, findings } = job
+  const { checked, run: { findings } = {} } = job
   if (checked === undefined || findings === undefined) return null
   const changes = checked.added + checked.updated
   return (

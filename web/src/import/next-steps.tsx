@@ -23,7 +23,7 @@ export function NextSteps({ job }: NextStepsProps): JSX.Element {
   const plants = job.imported.value
   const status = useRef<HTMLParagraphElement>(null)
   const undone = useSignal<number | undefined>(undefined)
-  const { action } = job
+  const { action } = job.run ?? {}
   // The pressed button is gone.
   useLayoutEffect(() => {
     if (undone.value !== undefined && isFocusLost()) status.current?.focus()

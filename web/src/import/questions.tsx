@@ -14,6 +14,7 @@ interface QuestionsProps {
 /** Asks what the person alone knows about some rows: whether they are plants, and which plants. */
 export function Questions({ job, findings, client }: QuestionsProps): JSX.Element {
   const { duplicates, doubtful, similar, tagsAbove, noValues, noValueTexts } = findings
+  const { dropsNoValues, fillsTags = false } = job.mapping.value
   return (
     <>
       {duplicates > 0 && (
@@ -25,11 +26,11 @@ export function Questions({ job, findings, client }: QuestionsProps): JSX.Elemen
           }}
         />
       )}
-      {(tagsAbove > 0 || job.fillsTags.value) && (
+      {(tagsAbove > 0 || fillsTags) && (
         <Check
-          isChecked={job.fillsTags.value}
-          text={say(job.fillsTags.value ? 'import.tagsFilled' : 'import.fillTags', { count: tagsAbove })}
-          onChange={(isChecked) => void job.fillTags(client, isChecked)}
+          isChecked={fillsTags}
+          text={say(fillsTags ? 'import.tagsFilled' : 'import.fillTags', { count: tagsAbove })}
+          onChange={(isChecked) => void job.checkWith(client, { fillsTags: isChecked })}
         />
       )}
       {noValues > 0 && (
@@ -37,9 +38,9 @@ export function Questions({ job, findings, client }: QuestionsProps): JSX.Elemen
           <legend>{say('import.noValues', { count: noValues, texts: listOf(noValueTexts) })}</legend>
           <Choices
             name="no-values"
-            chosen={job.dropsNoValues.value}
+            chosen={dropsNoValues}
             texts={[say('import.noTags'), say('import.areTags')]}
-            onChoose={(drops) => void job.dropNoValues(client, drops)}
+            onChoose={(drops) => void job.checkWith(client, { dropsNoValues: drops })}
           />
         </fieldset>
       )}

@@ -5,14 +5,7 @@ import { DecidedRows, type Decisions } from '../../../src/import/sheet/decided-r
 import { type Findings as Look, MOST_LISTED, type RefusedRow, SheetLook } from '../../../src/import/sheet/look.ts'
 import { RowNotes, type RowWithId } from '../../../src/import/sheet/recall.ts'
 import { IN_LIST, rowText } from '../../../src/import/sheet/row-text.ts'
-import {
-  type PlantRow,
-  partsOf,
-  plannedRows,
-  plantsOf,
-  type RowPlan,
-  type RowPlant,
-} from '../../../src/import/sheet/sheet-plants.ts'
+import { type PlantRow, partsOf, plannedRows, plantsOf, type RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
 import { say } from '../language/language.ts'
 import { newAction } from '../offline/new-action.ts'
 import { saidOf } from '../page/said.ts'
@@ -38,8 +31,6 @@ export type Mode = 'add' | 'update'
 export interface Plan {
   readonly mapping: Mapping
   readonly mode: Mode
-  /** Whether a row without a tag takes that of the row above. */
-  readonly fillsTags: boolean
 }
 
 /** What the check finds beside the figures. */
@@ -81,7 +72,7 @@ export class ImportRun {
   /** The number of plants in the sheet. */
   #plantCount = 0
   /** The actions that the service keeps, so that they can be undone. */
-  readonly actions = new Set<string | undefined>()
+  readonly #actions = new Set<string | undefined>()
   readonly #decided = new DecidedRows<Similar>()
   /** The clients that have sent the next part and got no answer. */
   readonly #unanswered = new Set<PlantstoreClient>()
@@ -120,6 +111,12 @@ export class ImportRun {
   /** Whether the reason of each refused row is known. A check lists only the first ones of the service. */
   get knowsRefused(): boolean {
     return this.#refused.size === this.#counts.refused
+  }
+
+  /** The id of the action that has imported all plants; undefined where there is none, or where several have. */
+  get action(): string | undefined {
+    const [action, ...others] = this.#actions
+    return this.#counts.added + this.#counts.updated > 0 && others.length === 0 ? action : undefined
   }
 
   get outcome(): Outcome {
@@ -224,7 +221,7 @@ export class ImportRun {
 
   /** Yields the refused rows of the sheet, with the reasons. */
   async *refusedRows(): AsyncGenerator<{ readonly row: CsvRow; readonly reason: string }, void> {
-    for await (const row of plannedRows(rowsOf(this.#sheet), this.#rowPlan)) {
+    for await (const row of plannedRows(rowsOf(this.#sheet), this.#plan.mapping)) {
       const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns)
       const reason = typeof plant === 'string' ? plant : this.#refused.get(row.number)?.reason
       if (reason !== undefined) yield { row, reason }
@@ -257,7 +254,7 @@ export class ImportRun {
             signal,
           })
     this.#unanswered.clear()
-    this.actions.add(report.action)
+    this.#actions.add(report.action)
     this.#take(report, part)
     for (const { line, id, rows } of report.assignedRows ?? []) {
       for (let i = 0; i < rows; i++) this.#decided.assigned.set(rowAt(part, line + i), id + BigInt(i))
@@ -279,7 +276,7 @@ export class ImportRun {
         const key = plantJson({ tag: undefined, ...plant })
         stored.set(key, [...(stored.get(key) ?? []), plant.id])
       }
-      this.actions.add(action)
+      this.#actions.add(action)
     }
     return part.filter(({ row, plant }) => {
       const id = stored.get(plantJson(plant))?.shift()
@@ -324,12 +321,8 @@ export class ImportRun {
     return this.#refused.has(row) ? undefined : this.#decided.idOf(row)
   }
 
-  get #rowPlan(): RowPlan {
-    return { ...this.#plan, columns: this.#sheet.columns }
-  }
-
   #readable(look?: SheetLook): AsyncIterable<PlantRow> {
-    return plantsOf(rowsOf(this.#sheet), this.#rowPlan, look, reasonOf)
+    return plantsOf(rowsOf(this.#sheet), { ...this.#plan, columns: this.#sheet.columns }, look, reasonOf)
   }
 
   /** Yields the plants to import but for changes of stored ones, without the first ones. */

@@ -36,7 +36,7 @@ export function WhatHappens({ job, findings, outcome, client }: WhatHappensProps
           rows: say('import.rows', { count: withoutId }),
           column: own(columns[mapping.id ?? 0] ?? ''),
         })}{' '}
-        <button type="button" onClick={() => void job.assignIds(client)}>
+        <button type="button" onClick={() => void job.checkWith(client, { id: undefined })}>
           {say('import.assignIds')}
         </button>
       </>
