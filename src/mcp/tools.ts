@@ -1,5 +1,4 @@
 import type { ToolAnnotations } from '@modelcontextprotocol/server'
-import { hash64 } from '../domain/plant.ts'
 import type { OperationParameters } from '../http/request/operations.generated.ts'
 import type { OperationCall } from '../http/resources/agents.ts'
 
@@ -152,12 +151,8 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     },
     required: ['id'],
     result: 'report',
-    // The undo of one action by one token is one, so that it is safe to repeat.
-    callOf: ({ id, ...rest }) => ({
-      id,
-      query: queryOf(rest),
-      headers: { 'idempotency-key': `undo-${hash64(String(id))}` },
-    }),
+    // Without an Idempotency-Key: an agent may undo an action again after a redo. A repeat leaves all plants.
+    callOf: ({ id, ...rest }) => ({ id, query: queryOf(rest) }),
   },
   create_plant: {
     operation: 'createPlant',

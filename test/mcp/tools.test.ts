@@ -96,7 +96,7 @@ suite('the tools', () => {
     for (const { hints } of Object.values(TOOLS)) assert.ok(hints.idempotentHint && hints.openWorldHint === false)
   })
 
-  test('list what was done together, and take it back once', async (t) => {
+  test('list what was done together, take it back once, and again after a redo', async (t) => {
     const service = await withService(t, { mcp: 'delete' })
     const rows = '{"id":1,"name":"a"}\n{"id":2,"name":"b"}\n'
     const headers = { 'Content-Type': 'application/x-ndjson', 'Plantstore-Action': 'work' }
@@ -107,11 +107,16 @@ suite('the tools', () => {
     const report = { restored: 2, left: 0, leftPlants: [] }
     const tried = await agent.call('undo_action', { id: 'work', dryRun: true })
     assert.deepEqual(tried['report'], { dryRun: true, ...report })
-    for (let i = 0; i < 2; i++) {
-      const done = await agent.call('undo_action', { id: 'work' })
-      assert.deepEqual(done['report'], { dryRun: false, ...report })
-      assert.deepEqual(await service.plants(), [])
+    const undo = async (id: string | undefined, restored: number, plants: number) => {
+      const done = (await agent.call('undo_action', { id }))['report'] as typeof report
+      assert.deepEqual([done.restored, done.left], [restored, 2 - restored])
+      assert.equal((await service.plants()).length, plants)
     }
+    await undo('work', 2, 0)
+    await undo('work', 0, 0)
+    const actions = (await agent.call('list_actions'))['actions'] as { id: string; undoes?: string }[]
+    await undo(actions.find(({ undoes }) => undoes === 'work')?.id, 2, 2)
+    await undo('work', 2, 0)
     assert.equal((await agent.refusal('undo_action', { id: 'none' })).error, 40402)
   })
 
