@@ -17,7 +17,7 @@ import { exportAll, listAll } from './support/store-calls.ts'
 import { assertActions, assertOwned, type Break, brokenUndo, type Undo, undo, undone } from './support/undo-model.ts'
 
 /**
- * Long runs. PLANTSTORE_TEST_MODEL=350 makes 20,000 operations (docs/decisions/0057-actions.md), most of them beside
+ * Long runs. PLANTSTORE_TEST_MODEL=250 makes 20,000 operations (docs/decisions/0057-actions.md), most of them beside
  * those of other clients.
  */
 const LONG_RUNS = Number(process.env['PLANTSTORE_TEST_MODEL'] ?? 0)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { OperatorError, usageError } from '../base/operator-error.ts'
 import { counted } from '../base/printable.ts'
-import type { Action as StoredAction } from '../domain/actions.ts'
+import { ACTION_ID, type Action as StoredAction } from '../domain/actions.ts'
 import { commandActor } from '../domain/token.ts'
 import { type Config, shownStore } from '../settings/config.ts'
 import type { Flags } from './command.ts'
@@ -41,8 +41,6 @@ interface Actions {
 }
 
 const LIMIT = 20
-/** Other texts could be another path of a service, such as `..`. */
-const ACTION_ID = /^[A-Za-z0-9_-]{1,64}$/
 /** Plants that a report names, as in that of the service. */
 const MAX_LEFT = 1000
 
@@ -68,6 +66,7 @@ export async function undoAction(id: string, flags: UndoFlags, config: Config): 
   const [yes, dryRun] = [flags.yes === true, flags.dryRun === true]
   if (!yes && !dryRun && !canAsk()) throw usageError('--yes', 'needed to undo an action where no terminal can ask')
   await withActions(flags, config, async (actions) => {
+    // Other texts could be another path of a service, such as `..`.
     const action = ACTION_ID.test(id) ? await actions.get(id) : undefined
     if (action === undefined) throw new OperatorError(`there is no action ${id}; "plantstore actions" lists them`)
     const tried = await actions.undo(id, true)
@@ -101,7 +100,7 @@ async function withActions<T>(flags: Flags, config: Config, work: (actions: Acti
     return work({
       list: async (limit) => (await actions.list({}, limit)).map(withTimes),
       get: async (id) => {
-        const action = ACTION_ID.test(id) ? await actions.get(id) : undefined
+        const action = await actions.get(id)
         return action && withTimes(action)
       },
       async undo(id, dryRun) {

@@ -3,6 +3,8 @@ import { covers, type Part } from './part.ts'
 import type { NewPlant } from './plant.ts'
 import type { ActionName, Actor } from './token.ts'
 
+/** As the contract has it (`Plantstore-Action`). */
+export const ACTION_ID = /^[A-Za-z0-9_-]{1,64}$/
 export const MAX_TITLE = 200
 
 /** An action that has changed plants. */

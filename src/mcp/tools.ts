@@ -1,4 +1,5 @@
 import type { ToolAnnotations } from '@modelcontextprotocol/server'
+import { ACTION_ID } from '../domain/actions.ts'
 import type { OperationParameters } from '../http/request/operations.generated.ts'
 import type { OperationCall } from '../http/resources/agents.ts'
 
@@ -146,7 +147,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
       'Try it with dryRun first, and ask the person.',
     hints: REPLACES,
     properties: {
-      id: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'As list_actions has it.' },
+      id: { type: 'string', pattern: ACTION_ID.source, description: 'As list_actions has it.' },
       dryRun: { type: 'boolean', description: 'Only tells what it would do.' },
     },
     required: ['id'],

@@ -217,6 +217,18 @@ for (const [name, work] of Object.entries(FUNCTIONS)) {
   })
 }
 
+test('a long genus beside many columns costs no more for each of them', () => {
+  const timeBeside = (columns: number): number => {
+    const row = { ...ROW, cells: ['\ufdfa'.repeat(19_000), ...Array.from({ length: columns }, () => 'x')] }
+    const before = process.cpuUsage()
+    guess(['Genus', ...row.cells.slice(1).map((_, i) => `c${i}`)], [row], true)
+    return process.cpuUsage(before).user
+  }
+  timeBeside(5)
+  const few = timeBeside(5)
+  assert.ok(timeBeside(500) < 20 * few)
+})
+
 /** A literal begins where an operand may stand. */
 const LITERAL =
   /(?<=(?:[(,=:[!&|?{;]|return|=>)\s*)\/(?![*/])((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/([dgimsuvy]*)/g

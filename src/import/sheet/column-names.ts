@@ -121,8 +121,7 @@ export const isSum = (name: string): boolean =>
 
 /**
  * Takes away case, accents, punctuation, a remark in brackets and a namespace such as `dwc:`, and parts words such as
- * `plantName`. Marks go before
- * the decomposition too, which sorts each run of them by insertion.
+ * `plantName`. Marks go before the decomposition too, which sorts each run of them by insertion.
  */
 export function folded(text: string): string {
   if (text.trim() === '#') return '#'

@@ -48,13 +48,15 @@ export function sheetCandidateOf(
  */
 export function areNames(
   cells: CsvRow['cells'],
-  { name: [at = -1] }: Mapping,
+  { id, name: [at = -1] }: Mapping,
   columns: readonly string[],
   textOf = (cell: string): string => cell,
 ): boolean {
   const isName = (cell: string | undefined, i: number): boolean =>
     cell !== undefined && textOf(cell).trim() === columns[i]
   if (isName(cells[at], at) && cells.every((cell, i) => isNothing(cell) || isName(cell, i))) return true
+  // A row with an id is a plant, whatever people call it.
+  if (id !== undefined && typeof idIn(cells[id] ?? '') === 'bigint') return false
   return isColumnName(textOf(cells[at] ?? '')) && areColumnNames(cells.map((cell) => cell && textOf(cell)))
 }
 

@@ -82,8 +82,8 @@ export const HISTORY_ENTRIES = `SELECT tick.tick, tick.mark, number, element - 1
 
 /**
  * Rows before a place, the newest first, until they have enough changes. No row that only creates leaves a plant deleted,
- * so for deleted plants it counts as one change, and comes without entries. As for ROWS, the planner must
- * go through the ticks in their order.
+ * so for deleted plants it counts as one change, and comes without entries. As for ROWS, the planner must go through the
+ * ticks in their order.
  */
 export const NEWEST_ROWS = `WITH found AS MATERIALIZED (SELECT tick.tick, tick.mark, row.* FROM
       (SELECT * FROM change_ticks WHERE tick <= $1::bigint AND tick > (SELECT min(tick) FROM change_ticks)

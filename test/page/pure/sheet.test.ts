@@ -88,6 +88,14 @@ suite('the page reads a sheet without names of columns', () => {
   })
 })
 
+suite('the page takes a row with names of columns', () => {
+  test('for none, and for a plant where it has an id', async () => {
+    const rows = 'name,tag\nAbies,tree\nPlant,Bed\n'
+    assert.deepEqual((await plantsIn(rows)).slice(1), ['The row has names of columns.'])
+    assert.deepEqual((await plantsIn('id,name,tag\n1,Abies,tree\n2,Plant,Bed\n')).slice(1), [plant(2n, 'Plant', 'Bed')])
+  })
+})
+
 suite('the page knows the usual names of columns', () => {
   const headers: readonly (readonly [language: string, header: string, name: string])[] = [
     ['English', 'Accession No.,Botanical Name,Category', 'Botanical Name'],

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useId, useRef } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import type { Mapping, Separator } from '../../../src/import/csv-rows.ts'
 import { FromAbove } from '../../../src/import/sheet/from-above.ts'
 import { ENCODINGS, type Encoding } from '../../../src/import/sheet/guess-encoding.ts'
@@ -10,6 +10,7 @@ import type { RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
 import { languageName, listOf, say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
+import { Choice } from '../page/controls.tsx'
 import { Sentence } from '../page/sentence.tsx'
 import { plantIn } from './plant-row.ts'
 import { RowsTable, type TableRow } from './rows-table.tsx'
@@ -34,10 +35,10 @@ export function Columns(props: ColumnsProps): JSX.Element {
   const { encoding, separator, isQuoted, header } = sheet
   const choice = (title: string, value: number | undefined, none: string, take: (at: number | undefined) => void) => (
     <Choice
-      title={title}
+      label={title}
       value={String(value ?? '')}
       options={[['', none], ...sheet.columns.map((column, i): [string, string] => [String(i), column])]}
-      onChange={(chosen) => take(chosen === '' ? undefined : Number(chosen))}
+      onChoose={(chosen) => take(chosen === '' ? undefined : Number(chosen))}
     />
   )
   /** Chooses a part of the name. Without a column the part goes, and with it a gap. */
@@ -52,16 +53,16 @@ export function Columns(props: ColumnsProps): JSX.Element {
       <legend>{say('import.columns')}</legend>
       <div class="fields">
         <Choice
-          title={say('import.namesIn')}
-          value={String(header)}
+          label={say('import.namesIn')}
+          value={header}
           options={[
-            ['0', say('import.noRow')],
-            ...sheet.first.map((row): [string, string] => [
-              String(row.number),
+            [0, say('import.noRow')],
+            ...sheet.first.map((row): [number, string] => [
+              row.number,
               say('import.rowStart', { row: String(row.number), start: rowText(row, IN_CHOICE) }),
             ]),
           ]}
-          onChange={(value) => onReopen({ encoding, separator, isQuoted, header: Number(value) })}
+          onChoose={(chosen) => onReopen({ encoding, separator, isQuoted, header: chosen })}
         />
         {choice(say('import.idColumn'), mapping.id, say('import.noId'), (id) => onMapping({ ...mapping, id }))}
         {parts.map((part, i) =>
@@ -77,13 +78,13 @@ export function Columns(props: ColumnsProps): JSX.Element {
       )}
       <div class="fields">
         <Choice
-          title={say('import.existing')}
+          label={say('import.existing')}
           value={mode}
           options={[
             ['add', say('import.stay')],
             ['update', say('import.become')],
           ]}
-          onChange={(value) => onMode(value === 'update' ? 'update' : 'add')}
+          onChoose={onMode}
         />
       </div>
       {workbook === undefined && <ReadAs sheet={sheet} onReopen={onReopen} />}
@@ -105,25 +106,25 @@ function ReadAs({ sheet, onReopen }: Pick<ColumnsProps, 'sheet' | 'onReopen'>): 
       <p class="note">{say('import.readAsNote')}</p>
       <div class="fields">
         <Choice
-          title={say('import.encoding')}
+          label={say('import.encoding')}
           value={encoding}
           options={ENCODINGS.map((each) => [each, encodingName(each)])}
-          onChange={(value) => onReopen({ encoding: value as Encoding, separator, isQuoted })}
+          onChoose={(chosen) => onReopen({ encoding: chosen, separator, isQuoted })}
         />
         <Choice
-          title={say('import.separator')}
+          label={say('import.separator')}
           value={separator}
           options={Object.entries(SEPARATORS).map(([each, key]) => [each, say(key)])}
-          onChange={(value) => onReopen({ encoding, separator: value as Separator })}
+          onChoose={(chosen) => onReopen({ encoding, separator: chosen as Separator })}
         />
         <Choice
-          title={say('import.quoted')}
+          label={say('import.quoted')}
           value={isQuoted ? 'yes' : 'no'}
           options={[
             ['yes', say('import.yes')],
             ['no', say('import.no')],
           ]}
-          onChange={(value) => onReopen({ encoding, separator, isQuoted: value === 'yes' })}
+          onChoose={(chosen) => onReopen({ encoding, separator, isQuoted: chosen === 'yes' })}
         />
       </div>
     </details>
@@ -167,29 +168,6 @@ const NAMES: Readonly<Record<Exclude<Encoding, 'utf-16be' | 'windows-1252'>, rea
   shift_jis: ['Shift JIS', ['ja']],
   gb18030: ['GB 18030', ['zh']],
   'euc-kr': ['EUC-KR', ['ko']],
-}
-
-interface ChoiceProps {
-  readonly title: string
-  readonly value: string
-  readonly options: readonly (readonly [string, string])[]
-  readonly onChange: (value: string) => void
-}
-
-function Choice({ title, value, options, onChange }: ChoiceProps): JSX.Element {
-  const id = useId()
-  return (
-    <div class="field">
-      <label for={id}>{title}</label>
-      <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {options.map(([key, text]) => (
-          <option key={key} value={key}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
-  )
 }
 
 /** Shows all columns of the sheet, so that the person can tell which one has the names. */

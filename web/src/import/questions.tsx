@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { listOf, say } from '../language/language.ts'
+import { Check } from '../page/controls.tsx'
 import type { ImportJob } from './import-job.ts'
 import { MOST_SHOWN, RowsTable, type TableRow } from './rows-table.tsx'
 import type { Findings } from './run.ts'
@@ -19,19 +20,18 @@ export function Questions({ job, findings, client }: QuestionsProps): JSX.Elemen
     <>
       {duplicates > 0 && (
         <Check
-          isChecked={job.leavesOut.value}
-          text={say('import.leaveOut', { rows: say('import.rows', { count: duplicates }) })}
-          onChange={(isChecked) => {
-            job.leavesOut.value = isChecked
+          isOn={job.leavesOut.value}
+          onChange={(isOn) => {
+            job.leavesOut.value = isOn
           }}
-        />
+        >
+          {say('import.leaveOut', { rows: say('import.rows', { count: duplicates }) })}
+        </Check>
       )}
       {(tagsAbove > 0 || fillsTags) && (
-        <Check
-          isChecked={fillsTags}
-          text={say(fillsTags ? 'import.tagsFilled' : 'import.fillTags', { count: tagsAbove })}
-          onChange={(isChecked) => void job.checkWith(client, { fillsTags: isChecked })}
-        />
+        <Check isOn={fillsTags} onChange={(isOn) => void job.checkWith(client, { fillsTags: isOn })}>
+          {say(fillsTags ? 'import.tagsFilled' : 'import.fillTags', { count: tagsAbove })}
+        </Check>
       )}
       {noValues > 0 && (
         <fieldset class="question">
@@ -116,21 +116,6 @@ function SimilarRows({ job, findings: { similar } }: Pick<QuestionsProps, 'job' 
 
 const textOf = ({ name, tag }: { readonly name: string; readonly tag?: string | undefined }, id?: string): string =>
   [...(id === undefined ? [] : [id]), name, ...(tag === undefined ? [] : [tag])].join(' · ')
-
-interface CheckProps {
-  readonly text: string
-  readonly isChecked: boolean
-  readonly onChange: (isChecked: boolean) => void
-}
-
-function Check({ text, isChecked, onChange }: CheckProps): JSX.Element {
-  return (
-    <label class="check">
-      <input type="checkbox" checked={isChecked} onChange={(event) => onChange(event.currentTarget.checked)} />
-      {text}
-    </label>
-  )
-}
 
 interface ChoicesProps {
   readonly name: string

@@ -1,4 +1,5 @@
 import type { AllHTMLAttributes, ButtonHTMLAttributes, ComponentChildren, JSX, RefObject } from 'preact'
+import { useId } from 'preact/hooks'
 import { say } from '../language/language.ts'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes, 'children'> {
@@ -75,14 +76,16 @@ export function Field({ id, label, fault, note, value, onText, place, children, 
   )
 }
 
-interface ChoiceProps<T> extends Told {
+interface ChoiceProps<T> extends Omit<Told, 'id'> {
+  readonly id?: string
   readonly value: T
   readonly options: readonly (readonly [value: T, text: string])[]
   readonly onChoose: (value: T) => void
 }
 
 /** A field for one of some values. */
-export function Choice<T extends string | number>({ value, options, onChoose, ...told }: ChoiceProps<T>): JSX.Element {
+export function Choice<T extends string | number>({ value, options, onChoose, ...given }: ChoiceProps<T>): JSX.Element {
+  const told = { id: useId(), ...given }
   return (
     <Labelled {...told}>
       <select
