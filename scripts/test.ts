@@ -10,6 +10,11 @@ import { filesToRun, TEST_COMMANDS } from './test-files.ts'
  */
 const AT_ONCE = 3
 const AT_ONCE_OF_WHOLE = 4
+/**
+ * Milliseconds after which a run is ended, five times what it takes: Node.js bounds the time of a test, and not that of a
+ * file whose event loop stands. It then names the files that were running.
+ */
+const LONGEST = 30 * 60_000
 
 const [asked = '', ...named] = process.argv.slice(2)
 const commands = TEST_COMMANDS.filter((command) => asked === command || asked === 'all')
@@ -29,6 +34,7 @@ for (const files of runs) {
     '--test-reporter=./test/support/reporter.ts',
     ...files,
   ]
-  const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' })
-  if (status !== 0) process.exitCode = status ?? 1
+  const { status, error } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit', timeout: LONGEST })
+  if (error !== undefined) console.error(`test: ${error.message}`)
+  if (error !== undefined || status !== 0) process.exitCode = status || 1
 }

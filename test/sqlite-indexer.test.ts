@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { plantOf } from '../bench/collection.ts'
-import { NO_EXPECTATION } from '../src/domain/plant.ts'
+import { MIN_ID, NO_EXPECTATION } from '../src/domain/plant.ts'
 import type { PlantQuery } from '../src/domain/plant-query.ts'
 import { indexPath, UnreadyIndex } from '../src/sqlite/indexed.ts'
 import { QueryReader } from '../src/sqlite/read/query-reader.ts'
@@ -55,6 +55,17 @@ test('building the index continues after a restart, includes new writes, and rep
     shares.toSorted((a, b) => a - b),
   )
   assert.ok(shares[0] !== undefined && shares[0] > 0 && shares[0] < 0.2)
+  assertIndexMatches(path)
+})
+
+test('an index is made of a plant with the least id and an empty name too, which no other entry precedes', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  await importAll(store, [plant(MIN_ID, ''), plant(MIN_ID + 1n, ''), ...MANY.slice(0, 30)])
+  const indexer = new Indexer(path, SMALL)
+  cleanUp(t, () => indexer.close())
+  const steps = Array.from({ length: 20 }, () => indexer.step())
+  assert.deepEqual([steps.at(-1)?.isDone, steps.at(-1)?.share], [true, 1])
   assertIndexMatches(path)
 })
 

@@ -31,8 +31,9 @@ interface NameEntry {
   readonly id: bigint
 }
 
-/** A merge moves the entries after this one. An entry with exactly this key and id stays in the small table. */
-const BEFORE_ALL: NameEntry = { key: '', id: -(2n ** 63n) }
+/** SQL and its values for the entries behind one; for all of them where there is none, as a plant may have the least id. */
+const behind = (entry: NameEntry | undefined): readonly [condition: string, ...values: (string | bigint)[]] =>
+  entry === undefined ? ['TRUE'] : ['(key, id) > (?, ?)', entry.key, entry.id]
 
 /**
  * Returns a query for the ids in the order of the names. SQLite merges the large table and the runs in the order of
@@ -96,11 +97,11 @@ export class NameIndex {
   merge(scanned = 0, isAtEnd = false): void {
     const due = isAtEnd && this.hasScanned ? 0 : Math.max(this.#mergeFrom, scanned / 2)
     if (this.#mergedTo === undefined && this.#inRuns.values().reduce((sum, n) => sum + n, 0) < due) return
-    const { key, id } = this.#mergedTo ?? BEFORE_ALL
-    const end = this.#endOfStep({ key, id }, Math.max(this.#mergeFrom / MERGE_STEPS, scanned && SCAN_MERGE_STEP))
-    const rest = `FROM recent_names WHERE ${IN_RUNS} AND (key, id) > (?, ?)`
+    const [isLeft, ...from] = behind(this.#mergedTo)
+    const end = this.#endOfStep(this.#mergedTo, Math.max(this.#mergeFrom / MERGE_STEPS, scanned && SCAN_MERGE_STEP))
+    const rest = `FROM recent_names WHERE ${IN_RUNS} AND ${isLeft}`
     const part = end === undefined ? rest : `${rest} AND (key, id) <= (?, ?)`
-    const values = [this.#runs, key, id, ...(end === undefined ? [] : [end.key, end.id])]
+    const values = [this.#runs, ...from, ...(end === undefined ? [] : [end.key, end.id])]
     this.#statements.run(`INSERT OR FAIL INTO names (key, id) SELECT key, id ${part} ORDER BY key, id`, ...values)
     this.#statements.run(`DELETE ${part}`, ...values)
     this.#mergedTo = end
@@ -117,12 +118,13 @@ export class NameIndex {
   }
 
   /** Returns the last entry of a step of some names, up to which no run has more than its part; undefined for the last. */
-  #endOfStep(from: NameEntry, names: number): NameEntry | undefined {
+  #endOfStep(from: NameEntry | undefined, names: number): NameEntry | undefined {
     const runs = [...this.#inRuns.keys()]
     const part = Math.ceil(names / runs.length)
-    const sql = `SELECT key, id FROM recent_names WHERE run = ? AND (key, id) > (?, ?) ORDER BY key, id LIMIT 1 OFFSET ?`
+    const [isLeft, ...values] = behind(from)
+    const sql = `SELECT key, id FROM recent_names WHERE run = ? AND ${isLeft} ORDER BY key, id LIMIT 1 OFFSET ?`
     const ends = runs.flatMap((run): NameEntry[] => {
-      const row = this.#statements.get(sql, run, from.key, from.id, part)
+      const row = this.#statements.get(sql, run, ...values, part)
       return row === undefined ? [] : [{ key: row[0] as string, id: row[1] as bigint }]
     })
     return ends.sort((a, b) => compareCodePoints(a.key, b.key) || (a.id < b.id ? -1 : 1))[0]
