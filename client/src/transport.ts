@@ -41,17 +41,18 @@ export class Transport {
   /**
    * Sends a request, and resolves with the value that `read` returns for a successful answer.
    *
-   * @throws PlantstoreError when the service refuses; PlantstoreUnreachable when no whole answer comes; the reason of
-   *   the call's signal
+   * @throws TypeError for an id that no path can have; PlantstoreError when the service refuses; PlantstoreUnreachable
+   *   when no whole answer comes; the reason of the call's signal
    */
   async send<T>(call: Call, read: (success: Success) => T): Promise<T> {
     const { maxWait = 60_000, onRetry, onGiveUp } = this.#options
     // A stream can be sent only once.
     const attempts = call.body instanceof ReadableStream ? 1 : (this.#options.attempts ?? 6)
+    const path = pathOf(call)
     let mayHaveSucceeded = false
     let waited = 0
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#attempt(call, mayHaveSucceeded, read)
+      const outcome = await this.#attempt(call, path, mayHaveSucceeded, read)
       if ('value' in outcome) return outcome.value
       const { reason } = outcome
       const wait = waitAfter(reason, attempt)
@@ -69,6 +70,7 @@ export class Transport {
 
   async #attempt<T>(
     call: Call,
+    path: string,
     mayHaveSucceeded: boolean,
     read: (success: Success) => T,
   ): Promise<{ readonly value: T } | { readonly reason: PlantstoreError | PlantstoreUnreachable }> {
@@ -79,7 +81,7 @@ export class Transport {
     signal?.addEventListener('abort', end)
     const timer = this.#startTimer(call, ending)
     try {
-      const response = await this.#request(call, ending.signal)
+      const response = await this.#request(call, path, ending.signal)
       const answer = await judge(call.operation, response, call.stream)
       if (!('number' in answer)) {
         const value = read(answer)
@@ -112,11 +114,10 @@ export class Transport {
     return setTimeout(() => ending.abort(new DOMException(`no answer within ${timeout} ms`, 'TimeoutError')), timeout)
   }
 
-  #request({ operation, id = '', query = '', headers, body }: Call, signal: AbortSignal): Promise<Response> {
+  #request({ operation, headers, body }: Call, path: string, signal: AbortSignal): Promise<Response> {
     const { token } = this.#options
-    const path = operation.path.replace('{id}', encodeURIComponent(id))
     const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` }
-    return this.#fetch(`${this.#base}${path}${query}`, {
+    return this.#fetch(`${this.#base}${path}`, {
       method: operation.method,
       headers: { ...authorization, ...headers },
       signal,
@@ -128,6 +129,15 @@ export class Transport {
       ...(body === undefined ? {} : { body, duplex: 'half' }),
     })
   }
+}
+
+/** @throws TypeError for an id that would make another path: URLs leave `.` and `..` out, also where they are encoded */
+function pathOf({ operation, id = '', query = '' }: Call): string {
+  const path = operation.path.replace('{id}', () => {
+    if (!/^\.{0,2}$|\p{Surrogate}/u.test(id)) return encodeURIComponent(id)
+    throw new TypeError('an id must not be empty, . or .., and must not have a lone surrogate')
+  })
+  return path + query
 }
 
 /** Returns an address to which paths can be added. */

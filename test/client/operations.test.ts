@@ -77,6 +77,14 @@ suite('the client', () => {
     await assert.rejects(client.undoAction('none'), refusal(40402))
   })
 
+  test('sends no request for an id that would make another path', async () => {
+    const client = new PlantstoreClient({ url: 'http://127.0.0.1', fetch: () => assert.fail('a request was sent') })
+    for (const id of ['', '.', '..', '\ud800']) {
+      const calls = [client.getWebhook(id), client.deleteWebhook(id), client.revokeToken(id), client.undoAction(id)]
+      for (const call of calls) await assert.rejects(call, TypeError, id)
+    }
+  })
+
   test('refuses a number that may have been rounded as an id', async () => {
     const client = clientOf(await emptyService())
     const rounded = JSON.parse('{"id":9007199254740993,"name":"x"}') as NewPlant

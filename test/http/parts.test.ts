@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { makeSecret } from '../../src/domain/token.ts'
 import { callTool } from '../support/agents.ts'
 import { openStream } from '../support/event-stream.ts'
+import { raw } from '../support/raw.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { type Answer, errorOf, messageOf, type Service, withService } from '../support/service.ts'
 import { as, createdToken } from '../support/tokens.ts'
@@ -187,6 +188,8 @@ suite('a service with a public view', () => {
       }
       const page = await ask(service, '/', { Accept: 'text/html' })
       assert.deepEqual([page.status, page.headers['x-robots-tag']], [200, robots])
+      const [refused] = await raw(service.port, 'no HTTP\r\n\r\n')
+      assert.deepEqual([refused?.status, refused?.headers['x-robots-tag']], [400, robots])
     }
     const closed = await withService(t)
     assert.equal((await closed.send('GET', '/plants')).headers['x-robots-tag'], undefined)

@@ -186,6 +186,14 @@ suite('the page, for many plants at once,', () => {
       for (const id of [6000, 6001, 6002, 6003]) await page.getByLabel(`Select ${id}`, { exact: true }).click()
       await patchPlant(service, 6001, { name: 'contested by others' })
       await service.send('DELETE', '/plants/6002')
+      // The page asks for several of them at once: no answer comes before both requests have.
+      const asked = new Set<string>()
+      const all = Promise.withResolvers<void>()
+      await page.route(/\/plants\/600[12]$/, async (route) => {
+        if (asked.add(route.request().url()).size === 2) all.resolve()
+        await all.promise
+        await route.continue()
+      })
       await button(page, 'Set tag').click()
       await page.getByLabel('Tag', { exact: true }).fill('new')
       await dialogOf(page).getByRole('button', { name: 'Change 4 plants' }).click()

@@ -75,3 +75,25 @@ suite('the page, for what is gone and what is new,', () => {
     )
   }
 })
+
+suite('the page of a service that keeps no log of changes', () => {
+  const inBrowser = pageTests(async () => ({ changesKeep: '0s' }))
+
+  inBrowser('offers neither last actions nor the order by the last change', async ({ page, address, service }) => {
+    await service.create({ id: 1, name: 'Salix' })
+    const refused: string[] = []
+    page.on('response', (answer) => {
+      if (answer.status() === 404 && answer.url().includes('-changed')) refused.push(answer.url())
+    })
+    await page.goto(`${address}#plants?sort=-changed`)
+    await page.reload()
+    await page.locator('[data-id="1"]').waitFor()
+    for (const name of ['Changed', 'Last actions']) {
+      assert.equal(await page.getByRole('button', { name }).count(), 0, name)
+      assert.equal(await page.getByRole('link', { name }).count(), 0, name)
+    }
+    assert.deepEqual(refused, [])
+    await page.goto(`${address}#actions`)
+    await page.getByText('This service keeps no log of changes').waitFor()
+  })
+})

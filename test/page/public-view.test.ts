@@ -121,6 +121,23 @@ suite('a visitor of the public view', () => {
   )
 
   inBrowser(
+    'is told that a page of people with a token needs one, and signs in there',
+    async ({ page, address }) => {
+      for (const view of ['deleted', 'tokens', 'actions']) {
+        await page.goto(`${address}#${view}`)
+        await page.getByText('Only people who sign in see this page.').waitFor()
+        await page.reload()
+      }
+      await assertAtBothSizes(page)
+      await pressOn(page, page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }))
+      await page.getByLabel('Access token').fill(SECRET)
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Last actions' }).waitFor()
+    },
+    { token: null },
+  )
+
+  inBrowser(
     'goes on without signing in, and signs in by a link without a question',
     async ({ page, address }) => {
       await openMenu(page)

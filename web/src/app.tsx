@@ -12,7 +12,7 @@ import { linkTo, route } from './page/route.ts'
 import { Sentence } from './page/sentence.tsx'
 import { UndoQuestion } from './plants/many/undo-dialog.tsx'
 import { LinkDialog, RememberQuestion } from './session/by-link.tsx'
-import { type Session, type SessionState, session } from './session/session.ts'
+import { isVisitor, leaveVisit, type Session, type SessionState, session } from './session/session.ts'
 import { SignIn } from './session/sign-in.tsx'
 import { SignOut } from './session/sign-out.tsx'
 import { VIEWS, type View, viewsFor } from './views.tsx'
@@ -85,7 +85,7 @@ function SignedIn(current: Session): JSX.Element {
       {shown?.name !== 'import' && <ImportProgress />}
       <main id="main" tabIndex={-1}>
         {shown === undefined ? (
-          <NoView view={view} first={views[0]} />
+          <NoView view={view} first={views[0]} isVisiting={isVisitor(current)} />
         ) : (
           <shown.Component key={shown.name} session={current} />
         )}
@@ -99,14 +99,26 @@ function SignedIn(current: Session): JSX.Element {
   )
 }
 
+interface NoViewProps {
+  readonly view: string
+  readonly first: View | undefined
+  readonly isVisiting: boolean
+}
+
 /** Says why the page shows no view. */
-function NoView({ view, first }: { readonly view: string; readonly first: View | undefined }): JSX.Element {
+function NoView({ view, first, isVisiting }: NoViewProps): JSX.Element {
   const isKnown = VIEWS.some(({ name }) => name === view)
-  const why = first === undefined ? 'page.noView' : isKnown ? 'page.closedView' : 'page.unknownView'
+  const closed = isVisiting ? 'page.signInView' : 'page.closedView'
+  const why = first === undefined ? 'page.noView' : isKnown ? closed : 'page.unknownView'
   return (
     <>
       <h1>{say('page.nothing')}</h1>
       <p>{say(why)}</p>
+      {why === 'page.signInView' && (
+        <p>
+          <Button text={say('signIn.submit')} class="primary" onClick={leaveVisit} />
+        </p>
+      )}
       {first !== undefined && (
         <p>
           <a class="button" href={linkTo(first.name)}>

@@ -64,7 +64,7 @@ export const VIEWS: readonly View[] = [
     isFor: mayReadMore,
     Component: ActionsView,
   },
-  { name: 'deleted', title: 'view.deleted', under: 'plants', isFor: mayRead, Component: DeletedView },
+  { name: 'deleted', title: 'view.deleted', under: 'plants', isFor: mayReadMore, Component: DeletedView },
   { name: 'tokens', title: 'view.tokens', isFor: (may) => may('tokens'), Component: TokensView },
   { name: 'webhooks', title: 'view.webhooks', isFor: (may) => may('webhooks'), Component: WebhooksView },
 ]

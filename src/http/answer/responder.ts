@@ -287,7 +287,6 @@ export class Responder {
     this.#options.base?.addTo(headers, exchange.prefix)
     if (operation !== undefined && operation.vary !== '') headers.push('Vary', operation.vary)
     headers.push(...this.#headersOf(this.#requests.idOf(exchange), request.headers.origin))
-    if (this.#always.length > 0) headers.push(...this.#always)
     if (rateLimitHeaders !== undefined) headers.push(...rateLimitHeaders)
     if (!headers.includes('Connection')) {
       if (this.#options.state.current !== 'serving') headers.push('Connection', 'close')
@@ -298,7 +297,7 @@ export class Responder {
 
   #headersOf(requestId: string, origin: string | undefined): readonly string[] {
     const { cors } = this.#options
-    const headers = ['X-Content-Type-Options', 'nosniff', 'X-Request-Id', requestId]
+    const headers = ['X-Content-Type-Options', 'nosniff', 'X-Request-Id', requestId, ...this.#always]
     return cors === undefined ? headers : [...headers, ...cors.headersOf(origin)]
   }
 

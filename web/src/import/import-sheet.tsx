@@ -52,7 +52,7 @@ export function ImportSheet({ session, job, onReopen }: SheetProps): JSX.Element
           {say('import.stop')}
         </button>
       )}
-      <Next job={job} client={session.client} />
+      <Next job={job} {...session} />
     </>
   )
 }
@@ -126,7 +126,7 @@ function Status({ job }: Pick<SheetProps, 'job'>): JSX.Element {
 }
 
 /** What the person can do after the step. */
-function Next({ job, client }: StepProps): JSX.Element | null {
+function Next({ job, client, may }: StepProps & Pick<Session, 'may'>): JSX.Element | null {
   const step = job.step.value
   if (step.kind === 'checked') return <AfterCheck job={job} client={client} />
   if (step.kind !== 'broken' && step.kind !== 'done') return null
@@ -134,7 +134,7 @@ function Next({ job, client }: StepProps): JSX.Element | null {
   return (
     <>
       {isDone ? (
-        <NextSteps job={job} />
+        <NextSteps job={job} hasActions={may('log')} />
       ) : (
         <div key="broken">
           <p role="alert">{sayWith('import.broken', { why: <Sentence text={step.why} /> })}</p>

@@ -13,13 +13,15 @@ import type { ImportJob } from './import-job.ts'
 
 interface NextStepsProps {
   readonly job: ImportJob
+  /** Whether the person may look at the last actions. */
+  readonly hasActions: boolean
 }
 
 /** The most tags that the address of the list names. */
 const MOST_TAGS = 20
 
 /** Leads on after an import: to its plants, to their labels, to the next import of the file, and back. */
-export function NextSteps({ job }: NextStepsProps): JSX.Element {
+export function NextSteps({ job, hasActions }: NextStepsProps): JSX.Element {
   const plants = job.imported.value
   const status = useRef<HTMLParagraphElement>(null)
   const undone = useSignal<number | undefined>(undefined)
@@ -53,9 +55,11 @@ export function NextSteps({ job }: NextStepsProps): JSX.Element {
         )}
         {undone.value === undefined &&
           (action === undefined ? (
-            <a class="button" href={linkTo('actions')}>
-              {say('view.actions')}
-            </a>
+            hasActions && (
+              <a class="button" href={linkTo('actions')}>
+                {say('view.actions')}
+              </a>
+            )
           ) : (
             <button type="button" onClick={() => askUndo({ action, title: named(job.sheet.file.name), onUndone })}>
               {say('import.undo')}

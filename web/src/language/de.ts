@@ -17,6 +17,7 @@ export default catalog({
   'page.noView': 'Dieses Token öffnet hier keine Seite.',
   'page.unknownView': 'Unter dieser Adresse gibt es keine Seite.',
   'page.closedView': 'Ihr Token öffnet diese Seite nicht.',
+  'page.signInView': 'Diese Seite sieht nur, wer sich anmeldet.',
   'page.goTo': 'Weiter zu: {view}',
   'actor.operator': 'Betreiber',
   'page.messages': 'Meldungen',

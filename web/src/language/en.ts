@@ -40,6 +40,7 @@ export const en = {
   'page.noView': 'This token does not give access to any page here.',
   'page.unknownView': 'There is no page with this address.',
   'page.closedView': 'Your token does not open this page.',
+  'page.signInView': 'Only people who sign in see this page.',
   'page.goTo': 'Go to: {view}',
   'actor.operator': 'the operator',
   'page.messages': 'Messages',

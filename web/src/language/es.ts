@@ -17,6 +17,7 @@ export default catalog({
   'page.noView': 'Este token no da acceso a ninguna página de aquí.',
   'page.unknownView': 'No hay ninguna página con esta dirección.',
   'page.closedView': 'Su token no abre esta página.',
+  'page.signInView': 'Solo quien inicia sesión ve esta página.',
   'page.goTo': 'Ir a: {view}',
   'actor.operator': 'el operador',
   'page.messages': 'Mensajes',

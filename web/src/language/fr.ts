@@ -17,6 +17,7 @@ export default catalog({
   'page.noView': 'Ce jeton ne donne accès à aucune page ici.',
   'page.unknownView': 'Aucune page n’a cette adresse.',
   'page.closedView': 'Votre jeton n’ouvre pas cette page.',
+  'page.signInView': 'Cette page est réservée aux personnes connectées.',
   'page.goTo': 'Aller à\u00a0: {view}',
   'actor.operator': 'l’exploitant',
   'page.messages': 'Messages',

@@ -17,6 +17,7 @@ export default catalog({
   'page.noView': 'Dit token geeft hier tot geen enkele pagina toegang.',
   'page.unknownView': 'Op dit adres is geen pagina.',
   'page.closedView': 'Uw token geeft geen toegang tot deze pagina.',
+  'page.signInView': 'Alleen wie zich aanmeldt, ziet deze pagina.',
   'page.goTo': 'Naar: {view}',
   'actor.operator': 'de beheerder',
   'page.messages': 'Meldingen',

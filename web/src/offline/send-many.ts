@@ -102,31 +102,35 @@ async function sendParts(
   let gone = 0
   let fault = ''
   let action: string | undefined
-  const parts = partsOf(changes)
-  const work = async () => {
-    for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-      if (fault !== '' || signal.aborted) {
-        left.push(...part)
-        continue
-      }
-      try {
-        const sent = await sendPart(client, part, name, signal)
-        gone += sent.absent
-        action ??= sent.made
-        part.forEach((change, i) => {
-          const refusal = sent.refused.get(i)
-          if (refusal === undefined) done.push(change)
-          else refused.push({ change, refusal })
-        })
-        onProgress(done.length + refused.length)
-      } catch (error) {
-        left.push(...part)
-        if (!isAbort(error)) fault = said(error)
-      }
+  await sendAll(partsOf(changes), async (part) => {
+    if (fault !== '' || signal.aborted) {
+      left.push(...part)
+      return
     }
+    try {
+      const sent = await sendPart(client, part, name, signal)
+      gone += sent.absent
+      action ??= sent.made
+      part.forEach((change, i) => {
+        const refusal = sent.refused.get(i)
+        if (refusal === undefined) done.push(change)
+        else refused.push({ change, refusal })
+      })
+      onProgress(done.length + refused.length)
+    } catch (error) {
+      left.push(...part)
+      if (!isAbort(error)) fault = said(error)
+    }
+  })
+  return { done, refused, gone, fault, left, action }
+}
+
+async function sendAll<Item>(items: readonly Item[], send: (item: Item) => Promise<void>): Promise<void> {
+  const rest = items.values()
+  const work = async () => {
+    for (const item of rest) await send(item)
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-  return { done, refused, gone, fault, left, action }
 }
 
 /** Parts of one kind of change, each one request. */
@@ -160,19 +164,20 @@ async function sendContradicted(
   const stays = ({ id, base, wanted }: Numbered, why: string) =>
     conflicts.push({ id, name: (base ?? wanted)?.name, why })
   const using = { client, mayRead: may('plants:read'), signal, tried: undefined, action }
-  for (const { change, refusal } of refused) {
-    if (!isContradiction(refusal.number)) stays(change, saidOf(refusal.number, refusal.message))
-    else {
-      try {
-        const answer = await attempt(change, using)
-        if (answer.kind === 'stored') done.push(change)
-        else if (answer.theirs !== undefined) met.push({ change, theirs: answer.theirs })
-        else stays(change, say(change.base === null ? 'waiting.metTaken' : 'bulk.changedMeanwhile'))
-      } catch (error) {
-        if (isAbort(error)) left.push(change)
-        else stays(change, said(error))
-      }
+  await sendAll(refused, async ({ change, refusal }) => {
+    if (!isContradiction(refusal.number)) {
+      stays(change, saidOf(refusal.number, refusal.message))
+      return
     }
-  }
+    try {
+      const answer = await attempt(change, using)
+      if (answer.kind === 'stored') done.push(change)
+      else if (answer.theirs !== undefined) met.push({ change, theirs: answer.theirs })
+      else stays(change, say(change.base === null ? 'waiting.metTaken' : 'bulk.changedMeanwhile'))
+    } catch (error) {
+      if (isAbort(error)) left.push(change)
+      else stays(change, said(error))
+    }
+  })
   return { ...sent, done, left, met, conflicts }
 }

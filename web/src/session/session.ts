@@ -17,8 +17,11 @@ import { KEY } from './token-key.ts'
 const OWN = storedAs('plantstore-own')
 
 export type Scope = OwnToken['scopes'][number]
-/** `more`: all that a reader has beyond the public view, such as histories, exports and live changes. */
-export type Right = Scope | 'more'
+/**
+ * `more`: all that a reader has beyond the public view, such as exports and live changes. `log`: what of it the service
+ * reads from its log of changes, where it keeps one.
+ */
+export type Right = Scope | 'more' | 'log'
 
 /** Whether the service shows plants to people who have no token. */
 export const hasPublicView = factOf('public-view') !== undefined
@@ -232,9 +235,11 @@ async function check(token: string, again: () => void): Promise<void> {
 }
 
 const mayBy =
-  (token: string, { scopes }: OwnToken): Session['may'] =>
-  (right) =>
-    right === 'more' ? token !== NONE && scopes.includes('plants:read') : scopes.includes(right)
+  (token: string, { scopes, store }: OwnToken): Session['may'] =>
+  (right) => {
+    if (right !== 'more' && right !== 'log') return scopes.includes(right)
+    return token !== NONE && scopes.includes('plants:read') && (right === 'more' || store !== undefined)
+  }
 
 /** Keeps beside the token whose it is, so that the page opens without the service, and forgets what others have left. */
 function keepOwn(): void {

@@ -47,7 +47,7 @@ export function Counting({ session, stocktake }: CountingProps): JSX.Element {
     <>
       <Progress stocktake={stocktake} />
       {!isKept.value && <p role="alert">{say('stocktake.notKept')}</p>}
-      <Tools hasCamera={hasCamera} mayWrite={may('plants:write')} onEnd={askToEnd} />
+      <Tools hasCamera={hasCamera} hasActions={may('plants:write') && may('log')} onEnd={askToEnd} />
       <div class="counting">
         <div>
           <ReadCode onLabel={find} hasCamera={hasCamera.value} action={say('stocktake.tick')} />
@@ -142,11 +142,12 @@ function Progress({ stocktake }: { readonly stocktake: Stocktake }): JSX.Element
 
 interface ToolsProps {
   readonly hasCamera: Signal<boolean>
-  readonly mayWrite: boolean
+  /** Whether the person may look at the last actions, and undo them. */
+  readonly hasActions: boolean
   readonly onEnd: () => void
 }
 
-function Tools({ hasCamera, mayWrite, onEnd }: ToolsProps): JSX.Element {
+function Tools({ hasCamera, hasActions, onEnd }: ToolsProps): JSX.Element {
   return (
     <div class="toolbar">
       <button
@@ -157,7 +158,7 @@ function Tools({ hasCamera, mayWrite, onEnd }: ToolsProps): JSX.Element {
       >
         <Icon name="camera" /> {say(hasCamera.value ? 'stocktake.closeCamera' : 'view.scan')}
       </button>
-      {mayWrite && (
+      {hasActions && (
         <a class="button" href={linkTo('actions')}>
           {say('view.actions')}
         </a>

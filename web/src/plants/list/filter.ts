@@ -16,11 +16,11 @@ export const NO_FILTER: Filter = { q: '', ...ANY_TAG, sort: 'id' }
 
 const SORTS: readonly Sort[] = ['id', '-id', 'name', '-name', '-changed']
 
-/** @param mayReadMore whether the service tells the person, who follows the link of another one, the last changes */
-export const filterIn = (query: URLSearchParams, mayReadMore = true): Filter => ({
+/** @param mayReadLog whether the service tells the person, who follows the link of another one, the last changes */
+export const filterIn = (query: URLSearchParams, mayReadLog = true): Filter => ({
   q: query.get('q') ?? '',
   ...taggingIn(query),
-  sort: SORTS.find((sort) => sort === query.get('sort') && (mayReadMore || sort !== '-changed')) ?? 'id',
+  sort: SORTS.find((sort) => sort === query.get('sort') && (mayReadLog || sort !== '-changed')) ?? 'id',
 })
 
 /** Reads one demand on tags, as the service refuses several. */

@@ -20,10 +20,12 @@ interface GridProps {
   readonly changes: PlantChanges | undefined
   /** undefined: nothing can be selected. */
   readonly selection: Selection | undefined
+  /** Whether the service tells the person the last changes. */
+  readonly mayReadLog: boolean
 }
 
 /** The table. It draws only rows near the window. */
-export function PlantGrid({ list, filter, onSort, changes, selection }: GridProps): JSX.Element {
+export function PlantGrid({ list, filter, onSort, changes, selection, mayReadLog }: GridProps): JSX.Element {
   const active = useSignal<bigint | undefined>(undefined)
   // Exactly one row is reachable by Tab.
   const reachable = useMemo(
@@ -52,7 +54,7 @@ export function PlantGrid({ list, filter, onSort, changes, selection }: GridProp
       aria-busy={list.state.value === 'searching'}
       onKeyDown={moveFocus}
     >
-      <Heads filter={filter} onSort={onSort} selection={selection} isSelectable={isSelectable} />
+      <Heads {...{ filter, onSort, selection, mayReadLog, isSelectable }} />
       {list.chunks.value.map((chunk) => {
         const before = start
         start += chunk.plants.length
@@ -71,12 +73,12 @@ export function PlantGrid({ list, filter, onSort, changes, selection }: GridProp
   )
 }
 
-interface HeadsProps extends Pick<GridProps, 'filter' | 'onSort' | 'selection'> {
+interface HeadsProps extends Pick<GridProps, 'filter' | 'onSort' | 'selection' | 'mayReadLog'> {
   readonly isSelectable: boolean
 }
 
 /** The heads of the columns, with the box that selects all plants that match. */
-function Heads({ filter, onSort, selection, isSelectable }: HeadsProps): JSX.Element {
+function Heads({ filter, onSort, selection, mayReadLog, isSelectable }: HeadsProps): JSX.Element {
   const isAll = selection?.isAll.value && selection.left.value === 0
   return (
     <div role="rowgroup" class="heads">
@@ -98,12 +100,12 @@ function Heads({ filter, onSort, selection, isSelectable }: HeadsProps): JSX.Ele
         <SortHead title={say('plants.id')} by="id" sort={filter.sort} onSort={onSort} />
         <SortHead title={say('plants.name')} by="name" sort={filter.sort} onSort={onSort} />
         <span role="columnheader">{say('plants.tag')}</span>
-        {selection === undefined ? (
+        {mayReadLog ? (
+          <SortHead title={say('plants.changed')} by="changed" sort={filter.sort} onSort={onSort} />
+        ) : (
           <span role="columnheader" class="hidden">
             {say('plants.changed')}
           </span>
-        ) : (
-          <SortHead title={say('plants.changed')} by="changed" sort={filter.sort} onSort={onSort} />
         )}
         <span role="columnheader" class="hidden">
           {say('plants.actions')}

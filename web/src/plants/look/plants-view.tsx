@@ -32,7 +32,7 @@ interface PlantsProps extends ViewProps {
 export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
   const { client, may } = session
   const { query } = route.value
-  const filter = useMemo(() => filterIn(query, may('more')), [query, may])
+  const filter = useMemo(() => filterIn(query, may('log')), [query, may])
   const { list, changes } = usePlants(session)
   /** undefined: a visitor may do nothing with what is selected. */
   const selection = useMemo(() => (may('more') ? new Selection() : undefined), [list])
@@ -68,7 +68,11 @@ export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
       {!isNothing && (
         <div class="list">
           <Matches list={list} filter={filter} {...count} countAll={may('more') ? count.countAll : undefined} />
-          <PlantGrid {...{ list, filter, changes, selection }} onSort={(sort) => onChange({ sort })} />
+          <PlantGrid
+            {...{ list, filter, changes, selection }}
+            mayReadLog={may('log')}
+            onSort={(sort) => onChange({ sort })}
+          />
         </div>
       )}
       <Foot list={list} filter={filter}>

@@ -50,7 +50,7 @@ export function Toolbar({ isBeginning, isAdding, ...tools }: ToolbarProps): JSX.
         <TagOffer client={session.client} q={filter.q} onChoose={(tag) => onChange({ q: '', tags: [tag] })} />
       )}
       {mayWrite && <AddSwitch isAdding={isAdding} />}
-      {mayWrite && (
+      {mayWrite && session.may('log') && (
         <a class="button" href={linkTo('actions')}>
           <Icon name="undo" /> <span class="word">{say('view.actions')}</span>
         </a>
