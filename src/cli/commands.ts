@@ -31,7 +31,7 @@ const webhooks = () => import('./webhook.ts')
 const agents = () => import('./mcp.ts')
 
 const FILE = 'a file named .ndjson, .jsonl or .csv, plus .gz if compressed'
-const SHEETS = 'or a sheet: .tsv, .txt or .xlsx'
+const SHEETS = 'or a sheet: .tsv, .txt, .xlsx or .ods'
 const FORMAT = 'ndjson or csv, regardless of the name; required with -'
 
 export function addStoreCommands(to: ProgramCommand, surroundings: Surroundings): void {
