@@ -4,9 +4,8 @@ import { matches, PLANT_ORDERS } from '../src/domain/plant-query.ts'
 import { TESTER } from './support/actor.ts'
 import { deletePlant, replacePlant } from './support/change-plant.ts'
 import { fullPlants } from './support/full-plants.ts'
-import { EVERYTHING, exportAll, importAll, listAll } from './support/store-calls.ts'
+import { EVERYTHING, exportAll, importAll, listAll, onceIndexed } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
-import { until } from './support/until.ts'
 
 const MANY = Array.from({ length: 3500 }, (_, i) =>
   plant(BigInt(i * 3), `${['Aloe', 'monstera', 'Échium'][i % 3]} ${i % 50}`, i % 4 === 0 ? undefined : `tag ${i % 5}`),
@@ -63,6 +62,25 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual((await Array.fromAsync(exporting)).flat(), [plant(1n, 'too late?')])
   })
 
+  suite('concurrent exports do not affect each other', async (t) => {
+    const { store } = await open(t)
+    await importAll(store, MANY)
+    const exports = await Promise.all(PLANT_ORDERS.map((order) => exportAll(store, EVERYTHING, order)))
+    for (const [i, order] of PLANT_ORDERS.entries()) assert.deepEqual(exports[i], await listAll(store, { order }))
+  })
+
+  suite('an export yields more than a chunk of plants of the largest size unchanged', async (t) => {
+    const { store } = await open(t)
+    const full = fullPlants(1500, { unit: '🌵' })
+    for (let i = 0; i < full.length; i += 500) await importAll(store, full.slice(i, i + 500))
+    assert.deepEqual(await exportAll(store), full)
+    const byName = full.toSorted((a, b) => (a.name < b.name ? 1 : -1))
+    assert.deepEqual(await onceIndexed(() => exportAll(store, EVERYTHING, '-name')), byName)
+  })
+}
+
+/** The specification of Store for exports that its readers leave, or that the end of the store ends. */
+export function exportEndTests(suite: Suite, open: OpenStore): void {
   suite('leaving an export early frees its resources', async (t) => {
     const { store } = await open(t)
     await importAll(store, MANY)
@@ -77,13 +95,6 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     await store.close()
   })
 
-  suite('concurrent exports do not affect each other', async (t) => {
-    const { store } = await open(t)
-    await importAll(store, MANY)
-    const exports = await Promise.all(PLANT_ORDERS.map((order) => exportAll(store, EVERYTHING, order)))
-    for (const [i, order] of PLANT_ORDERS.entries()) assert.deepEqual(exports[i], await listAll(store, { order }))
-  })
-
   suite('closing the store ends an open export with an error, and does not wait for its reader', async (t) => {
     const { store } = await open(t)
     await importAll(store, MANY)
@@ -92,24 +103,5 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     await store.close()
     await assert.rejects(exporting.next(), refusal(50303))
     assert.deepEqual(await exporting.next(), { done: true, value: undefined })
-  })
-
-  suite('an export yields more than a chunk of plants of the largest size unchanged', async (t) => {
-    const { store } = await open(t)
-    const full = fullPlants(1500, { unit: '🌵' })
-    for (let i = 0; i < full.length; i += 500) await importAll(store, full.slice(i, i + 500))
-    assert.deepEqual(await exportAll(store), full)
-    const byName = full.toSorted((a, b) => (a.name < b.name ? 1 : -1))
-    await until(
-      () =>
-        exportAll(store, EVERYTHING, '-name').then(
-          (plants) => {
-            assert.deepEqual(plants, byName)
-            return true
-          },
-          (error: unknown) => !refusal(50301)(error),
-        ),
-      'the index stays behind',
-    )
   })
 }

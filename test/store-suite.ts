@@ -5,7 +5,7 @@ import { words } from '../src/domain/plant-query.ts'
 import { hashSecret } from '../src/domain/token.ts'
 import { abortTests } from './abort-suite.ts'
 import { changeTests } from './change-suite.ts'
-import { exportTests } from './export-suite.ts'
+import { exportEndTests, exportTests } from './export-suite.ts'
 import { freshnessTests, propertyTests } from './freshness-suite.ts'
 import { idTests } from './id-suite.ts'
 import { importTests, wholeImportTests } from './import-suite.ts'
@@ -15,8 +15,8 @@ import { TESTER } from './support/actor.ts'
 import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { fullPlants } from './support/full-plants.ts'
-import { EVERYTHING, exportAll, importAll, listAll } from './support/store-calls.ts'
-import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+import { EVERYTHING, exportAll, importAll, listAll, onceIndexed } from './support/store-calls.ts'
+import { type OpenStore, openShared, plant, refusal, type Suite } from './support/store-under-test.ts'
 import { longestTurn } from './support/turns.ts'
 import { tagTests } from './tag-suite.ts'
 import { taggingTests } from './tagging-suite.ts'
@@ -25,16 +25,18 @@ import { webhookTests } from './webhook-suite.ts'
 
 /** The parts of the specification of Store (src/domain/store.ts) as tests, each for a file of its own. */
 const PARTS = {
-  writes: [createTests, lookupTests, concurrencyTests, changeTests, closeTests],
-  lists: [listTests, freshnessTests, propertyTests, tagTests, taggingTests, abortTests],
-  files: [importTests, exportTests, tokenTests, idTests, webhookTests],
+  writes: { shared: [createTests, lookupTests, concurrencyTests, changeTests], own: [closeTests] },
+  lists: { shared: [listTests, freshnessTests, propertyTests, tagTests, taggingTests, abortTests], own: [] },
+  files: { shared: [importTests, exportTests, webhookTests], own: [exportEndTests, tokenTests, idTests] },
 } as const
 
 /** Tests a part of the specification. In a sharded store, each shard commits its part of an import. */
 export function storeSuite(part: keyof typeof PARTS, name: string, open: OpenStore, { isSharded = false } = {}): void {
   const suite: Suite = (title, work) => void test(`${name}: ${title}`, work)
-  for (const tests of PARTS[part]) tests(suite, open)
-  if (part === 'files' && !isSharded) wholeImportTests(suite, open)
+  const openEmpty = openShared(open)
+  for (const tests of PARTS[part].shared) tests(suite, openEmpty)
+  for (const tests of PARTS[part].own) tests(suite, open)
+  if (part === 'files' && !isSharded) wholeImportTests(suite, openEmpty)
 }
 
 const lenient = { mustBeNew: false }
@@ -210,7 +212,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
       export: () => exportAll(store, filter),
     }
     for (const [what, work] of Object.entries(works)) {
-      const longest = await longestTurn(work())
+      const longest = await longestTurn(onceIndexed<unknown>(work))
       assert.ok(longest < 50, `a round of the event loop takes ${longest.toFixed()} ms of ${what}`)
     }
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { type NewPlant, NO_EXPECTATION } from '../../src/domain/plant.ts'
 import { matches, type PlantQuery, positionOf, SORT_KEY_LENGTH } from '../../src/domain/plant-query.ts'
 import type { Store } from '../../src/domain/store.ts'
@@ -14,13 +14,13 @@ import { freshnessTests, propertyTests } from '../freshness-suite.ts'
 import { listTests } from '../list-suite.ts'
 import { TESTER } from '../support/actor.ts'
 import { deletePlant, replacePlant, updatePlant } from '../support/change-plant.ts'
-import { cleanUp } from '../support/clean-up.ts'
+import { cleanUp, type Scene } from '../support/clean-up.ts'
 import { expectedPlants } from '../support/expected.ts'
 import { tempFolder } from '../support/files.ts'
 import { openSqlite } from '../support/open-sqlite.ts'
 import { assertIndexMatches, behind, IDLE, indexAll } from '../support/sqlite-indexes.ts'
 import { importAll, listAll } from '../support/store-calls.ts'
-import { plant, type StoreUnderTest, type Suite } from '../support/store-under-test.ts'
+import { openShared, plant, type StoreUnderTest, type Suite } from '../support/store-under-test.ts'
 import { tagTests } from '../tag-suite.ts'
 import { taggingTests } from '../tagging-suite.ts'
 
@@ -29,7 +29,7 @@ const READS = new Set<unknown>(['listPlants', 'listTags', 'exportPlants'])
 const SMALL = { batch: 3, mergeFrom: 7 }
 
 /** A store whose index takes in all changes, the oldest ones or none before each read. */
-async function openIndexing(t: TestContext, options: { maxWaiting?: number } = {}): Promise<StoreUnderTest> {
+async function openIndexing(t: Scene, options: { maxWaiting?: number } = {}): Promise<StoreUnderTest> {
   const path = join(tempFolder(t), 'plants.db')
   // Writes wait for an index that makes progress, and the reads of this test make it.
   const startFollower: StartFollower = (_, { onProgress }) => {
@@ -61,8 +61,9 @@ function observed(store: Store, beforeRead: () => void): Store {
 }
 
 const suite: Suite = (title, work) => void test(`SQLite, indexed at various times: ${title}`, work)
+const openEmpty = openShared(openIndexing)
 for (const tests of [listTests, freshnessTests, propertyTests, tagTests, taggingTests, exportTests])
-  tests(suite, openIndexing)
+  tests(suite, openEmpty)
 
 const MANY = Array.from({ length: 6000 }, (_, i) => plant(BigInt(i - 3000), `Monstera ${i}`, `tag ${i % 3}`))
 

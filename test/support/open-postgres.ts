@@ -1,10 +1,10 @@
-import { after, type TestContext } from 'node:test'
+import { after } from 'node:test'
 import { CitusStore } from '../../src/citus/store.ts'
 import type { ServedStore } from '../../src/http/metrics/service-metrics.ts'
 import { PostgresStore, type PostgresStoreOptions } from '../../src/postgres/store.ts'
 import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { isDistributed } from './citus.ts'
-import { cleanUp } from './clean-up.ts'
+import { cleanUp, type Scene } from './clean-up.ts'
 import { emptyDatabase, newDatabase, plantsOf, query } from './postgres.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
@@ -20,7 +20,7 @@ const options = (given: Partial<PostgresStoreOptions>): PostgresStoreOptions => 
 
 /** Opens a store in the database at an address, and closes the store after the test. */
 export async function openStore(
-  t: TestContext,
+  t: Scene,
   url: string,
   given: Partial<PostgresStoreOptions> = {},
 ): Promise<PostgresStore> {
@@ -31,18 +31,15 @@ export async function openStore(
 }
 
 /** Opens a store whose plants Citus distributes. */
-export async function openCitus(t: TestContext, url: string, given: Partial<PostgresStoreOptions> = {}) {
+export async function openCitus(t: Scene, url: string, given: Partial<PostgresStoreOptions> = {}) {
   const store = await CitusStore.open(readPostgresAddress(url, {}), options(given))
   cleanUp(t, () => store.close())
   return store
 }
 
 /** Opens the store of a test that holds on every engine in PostgreSQL. */
-export const openEither = (
-  t: TestContext,
-  url: string,
-  given: Partial<PostgresStoreOptions> = {},
-): Promise<ServedStore> => (isDistributed() ? openCitus(t, url, given) : openStore(t, url, given))
+export const openEither = (t: Scene, url: string, given: Partial<PostgresStoreOptions> = {}): Promise<ServedStore> =>
+  isDistributed() ? openCitus(t, url, given) : openStore(t, url, given)
 
 /** A database of this process with the schema of a new store. */
 let template: Promise<string> | undefined
@@ -62,7 +59,7 @@ async function makeTemplate(): Promise<string> {
 const free: string[] = []
 
 /** Creates a database with the schema of a new store. A copy takes a third of the processor time of making it. */
-async function newStoreDatabase(t: TestContext): Promise<string> {
+async function newStoreDatabase(t: Scene): Promise<string> {
   if (isDistributed()) return newDatabase((drop) => cleanUp(t, drop))
   template ??= makeTemplate()
   const copy = `TEMPLATE ${await template} STRATEGY file_copy`
@@ -77,7 +74,7 @@ async function newStoreDatabase(t: TestContext): Promise<string> {
 }
 
 /** Opens a PostgreSQL store in a new database, for the store suite. */
-export async function openPostgres(t: TestContext, { maxWaiting = 10_000 } = {}): Promise<StoreUnderTest> {
+export async function openPostgres(t: Scene, { maxWaiting = 10_000 } = {}): Promise<StoreUnderTest> {
   const url = await newStoreDatabase(t)
   let store = await openEither(t, url, { maxWaiting })
   return {

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import type { NewPlant } from '../../src/domain/plant.ts'
 import type { SqliteStoreOptions } from '../../src/sqlite/store.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
-import { cleanUp } from './clean-up.ts'
+import { cleanUp, type Scene } from './clean-up.ts'
 import { plantsIn, tempFolder } from './files.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
 /** Opens a new SQLite store in its own folder. */
 export async function openSqlite(
-  t: TestContext,
+  t: Scene,
   {
     maxWaiting = 10_000,
     path = join(tempFolder(t), 'plants.db'),

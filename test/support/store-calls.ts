@@ -3,6 +3,8 @@ import type { ImportMode, NewPlant } from '../../src/domain/plant.ts'
 import { type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../src/domain/plant-query.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { TESTER } from './actor.ts'
+import { refusal } from './store-under-test.ts'
+import { until } from './until.ts'
 
 export const EVERYTHING: PlantFilter = { tags: [], words: [] }
 
@@ -30,4 +32,16 @@ export async function importAll(store: Store, plants: readonly NewPlant[], mode:
     for (const result of await store.importPlants(plants.slice(i, i + 5000), mode, TESTER))
       assert.equal(typeof result, 'string')
   }
+}
+
+/** Asks again while the search index is too far behind, as it may be on a busy machine. */
+export async function onceIndexed<T>(read: () => Promise<T>): Promise<T> {
+  const answers: T[] = []
+  const isAnswered = () =>
+    read().then(
+      (found) => answers.push(found) > 0,
+      (error: unknown) => !refusal(50301)(error),
+    )
+  await until(isAnswered, 'the index stays behind')
+  return answers[0] as T
 }

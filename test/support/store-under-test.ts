@@ -3,6 +3,9 @@ import type { TestContext } from 'node:test'
 import { AppError, type ErrorNumber } from '../../src/domain/errors.ts'
 import type { NewPlant } from '../../src/domain/plant.ts'
 import type { Store } from '../../src/domain/store.ts'
+import { TESTER } from './actor.ts'
+import type { Scene } from './clean-up.ts'
+import { wholeFile } from './whole-file.ts'
 
 /** A store of one engine for the store suite. It is closed after the test. */
 export interface StoreUnderTest {
@@ -13,7 +16,32 @@ export interface StoreUnderTest {
   plants(): Promise<NewPlant[]>
 }
 
-export type OpenStore = (t: TestContext, options?: { maxWaiting?: number }) => Promise<StoreUnderTest>
+export type OpenStore = (t: Scene, options?: { maxWaiting?: number }) => Promise<StoreUnderTest>
+
+/**
+ * Opens the store that tests of this process share, without plants and webhooks. It is for tests that neither close it
+ * nor make tokens or reservations: opening a store for each takes most of their processor time.
+ */
+export function openShared(open: OpenStore): OpenStore {
+  let shared: Promise<StoreUnderTest> | undefined
+  return async (t, options) => {
+    if (options !== undefined) return open(t, options)
+    shared ??= open(wholeFile)
+    const { store, plants, reopen } = await shared
+    for (const { webhook } of await store.webhooks.list()) await store.webhooks.delete(webhook.id)
+    const rows = await plants()
+    for (let i = 0; i < rows.length; i += 5000) await store.importPlants(rows.slice(i, i + 5000), 'delete', TESTER)
+    return {
+      store,
+      plants,
+      async reopen() {
+        const again = await reopen()
+        shared = Promise.resolve({ store: again, plants, reopen })
+        return again
+      },
+    }
+  }
+}
 
 export type Suite = (title: string, work: (t: TestContext) => Promise<void>) => void
 
