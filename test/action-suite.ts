@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Action, ActionLog, LeftPlant } from '../src/domain/actions.ts'
+import { AppError } from '../src/domain/errors.ts'
 import type { NewPlant } from '../src/domain/plant.ts'
 import type { Store } from '../src/domain/store.ts'
 import type { ActionName, Actor } from '../src/domain/token.ts'
@@ -134,6 +135,34 @@ function listTests(suite: Suite, open: OpenStore): void {
     await store.importPlants([aloe, fern], 'add', by('nothing'))
     assert.deepEqual(await actionsOf(store).list({}, 10), [])
     assert.equal(await actionsOf(store).get('nothing'), undefined)
+    const first = { ...OTHER, action: { id: 'nothing', title: 'Its first change' } }
+    await replace(store, plant(aloe.id, 'changed'), first)
+    const { title, token } = (await actionsOf(store).get('nothing')) ?? {}
+    assert.deepEqual([title, token], ['Its first change', OTHER.id], 'nothing is kept of writes that changed nothing')
+  })
+
+  suite('of two tokens that use an id at the same time, one has the action, and the other changes nothing', async (t) => {
+    const { store, plants } = await open(t)
+    await store.importPlants([plant(1n), plant(2n)], 'add', TESTER)
+    for (let i = 0; i < 10; i++) {
+      const name = `round ${i}`
+      const writes = [
+        replace(store, plant(1n, name), by(`action${i}`)),
+        store.createPlant(plant(BigInt(10 + i)), lenient, by(`action${i}`, OTHER)),
+        store.importPlants([plant(2n, name)], 'update', by(`action${i}`)).then(([result]) => {
+          if (result instanceof AppError) throw result
+        }),
+      ]
+      const outcomes = (await Promise.allSettled(writes)).map(({ status }) => status === 'fulfilled')
+      const { token } = (await actionsOf(store).get(`action${i}`)) ?? {}
+      const isMine = token === TESTER.id
+      assert.deepEqual(outcomes, [isMine, !isMine, isMine])
+      const ids = (await plants()).filter((stored) => stored.name === name || stored.id === BigInt(10 + i))
+      assert.deepEqual(
+        ids.map(({ id }) => id),
+        isMine ? [1n, 2n] : [BigInt(10 + i)],
+      )
+    }
   })
 }
 

@@ -8,80 +8,17 @@ import {
   type LeftPlant,
   leftPlant,
   MOST_FOLLOWERS,
-  mustOwnAction,
   noAction,
   type UndoStep,
 } from '../../domain/actions.ts'
 import { type ChangeEntry, type ChangePage, type ChangeRequest, selected } from '../../domain/changes.ts'
-import { AppError } from '../../domain/errors.ts'
-import type { Part } from '../../domain/part.ts'
 import { isEqual, type NewPlant } from '../../domain/plant.ts'
-import type { ActionName } from '../../domain/token.ts'
 import type { Run, TextRow } from '../pool/client.ts'
-import { bigintArray, byId, textArray } from '../rows.ts'
+import { bigintArray, byId } from '../rows.ts'
+import type { Author } from './action-names.ts'
 import type { Swap } from './log-rows.ts'
 import { TICK_OF } from './log-sql.ts'
 import { entriesOf, headOf, isEndOfTick, makeTick, positionOf } from './read-rows.ts'
-
-/** Who changes plants. The log keeps all but the part. */
-export interface Author {
-  /** Actor.id */
-  readonly token: string
-  readonly part?: Part | undefined
-  readonly action?: ActionName | undefined
-}
-
-/**
- * Stores the names of actions, before the changes that belong to them.
- *
- * @returns the refusals of actions that another token uses, by their ids
- */
-export async function nameActions(run: Run, authors: readonly Author[]): Promise<ReadonlyMap<string, AppError>> {
-  const named = new Map<string, Author & { readonly action: ActionName }>()
-  for (const { token, action } of authors) {
-    if (action !== undefined) named.set(`${action.id} ${token} ${action.undoes ?? ''}`, { token, action })
-  }
-  const refusals = new Map<string, AppError>()
-  if (named.size === 0) return refusals
-  const all = [...named.values()]
-  const values = [
-    textArray(all.map(({ action }) => action.id)),
-    textArray(all.map(({ token }) => token)),
-    textArray(all.map(({ action }) => action.title)),
-    textArray(all.map(({ action }) => action.undoes)),
-  ]
-  await run({ name: 'name-actions', text: NAME, values })
-  const { rows } = await run({ name: 'named-actions', text: NAMED, values: values.slice(0, 1) })
-  const stored = new Map(rows.map(([id = null, token, undoes]) => [id, { token, undoes: undoes ?? undefined }]))
-  for (const { token, action } of all) {
-    try {
-      mustOwnAction(action, token, stored.get(action.id) ?? { token, undoes: action.undoes })
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      refusals.set(`${action.id} ${token}`, error)
-    }
-  }
-  return refusals
-}
-
-const NAME = `INSERT INTO actions (id, token, title, undoes)
-  SELECT DISTINCT ON (id) * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS new (id, token, title, undoes)
-  ORDER BY id ON CONFLICT (id) DO NOTHING`
-const NAMED = 'SELECT id, token, undoes FROM actions WHERE id = ANY ($1::text[])'
-
-/** Writes rows but those whose action is another token's. @returns the results in the order of the rows */
-export async function unlessTaken<Row extends Author, Result>(
-  run: Run,
-  rows: readonly Row[],
-  write: (rows: readonly Row[]) => Promise<Result[]>,
-): Promise<(Result | AppError)[]> {
-  if (rows.every(({ action }) => action === undefined)) return write(rows)
-  const refusals = await nameActions(run, rows)
-  const refusalOf = ({ token, action }: Row) => refusals.get(`${action?.id} ${token}`)
-  const results = await write(rows.filter((row) => refusalOf(row) === undefined))
-  let at = 0
-  return rows.map((row) => refusalOf(row) ?? (results[at++] as Result))
-}
 
 export async function listActions(run: Run, query: ActionQuery, limit: number): Promise<readonly Action[]> {
   const { token, since = 0, after } = query

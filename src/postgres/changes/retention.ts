@@ -110,7 +110,10 @@ const TRIM_CHANGES = `WITH base AS (SELECT snapshot FROM change_ticks ORDER BY t
     partial AS (UPDATE actions SET is_partial = true WHERE id IN (SELECT action FROM removed))
   SELECT count(*), (SELECT xid FROM removed ORDER BY xid DESC LIMIT 1) FROM removed`
 
-/** Removes actions of which the log has no change any more, or never had one: a day tells them from those that begin. */
+/**
+ * Removes actions of which the log has no change any more, or never had one: instances of the release before store a name
+ * before the changes, and a day tells such actions from those that begin.
+ */
 const TRIM_ACTIONS = `WITH removed AS (DELETE FROM actions WHERE id = ANY (ARRAY(SELECT id FROM actions
       WHERE (is_partial OR began < (SELECT extract(epoch FROM made_at - interval '1 day') * 1000
           FROM change_ticks ORDER BY tick LIMIT 1))

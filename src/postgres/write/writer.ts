@@ -1,4 +1,4 @@
-import { leftPlant, noAction, type UndoStep } from '../../domain/actions.ts'
+import { leftPlant, type UndoStep } from '../../domain/actions.ts'
 import { AppError } from '../../domain/errors.ts'
 import type { Part } from '../../domain/part.ts'
 import {
@@ -19,7 +19,8 @@ import {
 } from '../../domain/plant.ts'
 import { ALL_PLANTS } from '../../domain/plant-query.ts'
 import type { DryRun } from '../../domain/store.ts'
-import { type Author, getAction, nameActions, planUndo, UNDONE, unlessTaken } from '../changes/actions.ts'
+import { type Author, nameActions, namesOf, unlessTaken } from '../changes/action-names.ts'
+import { planUndo, UNDONE } from '../changes/actions.ts'
 import { type LoggedChange, MAX_ROW_CHANGES, type Swap } from '../changes/log-rows.ts'
 import { appErrorOf, isRefusedRecord } from '../errors.ts'
 import type { Budget, Run, Statement } from '../pool/client.ts'
@@ -74,7 +75,7 @@ export class PostgresWriter {
    * their order: the second row of an id finds the plant of the first.
    */
   createPlants(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
-    return this.#written(rows, budget, async (some) => {
+    return this.#written(rows, budget, async (run, some) => {
       const isLogging = this.#isLogging()
       const swaps = new Map<bigint, Swap>()
       for (const { plant, token, action } of some) {
@@ -82,7 +83,7 @@ export class PostgresWriter {
         const changes = isLogging ? [{ before: undefined, after: plant, token, action: action?.id }] : []
         swaps.set(plant.id, { id: plant.id, before: undefined, after: plant, changes })
       }
-      const present = await this.#table.put(this.#share.within(budget), [...swaps.values()])
+      const present = await this.#table.put(run ?? this.#share.within(budget), [...swaps.values()])
       this.#wrote(swaps.values())
       return some.map(({ plant, mustBeNew, part }) => {
         const outcome = decidePut(mustBeNew ? 'new' : 'add', plant, present.get(plant.id), part)
@@ -98,13 +99,13 @@ export class PostgresWriter {
    * the last state of several changes of one plant, and each change to the log.
    */
   changePlants(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
-    return this.#written(changes, budget, async (some) => {
+    return this.#written(changes, budget, async (run, some) => {
       const results: (ChangeOutcome | AppError)[] = []
       const writes = some.map(changeWrite)
-      const rest = await this.#round(this.#share.within(budget), writes, [...writes.keys()], results)
-      if (rest.length > 0) {
-        await this.#share.transaction('BEGIN', (run) => this.#finish(run, writes, rest, results), budget)
-      }
+      const rest = await this.#round(run ?? this.#share.within(budget), writes, [...writes.keys()], results)
+      if (rest.length === 0) return results
+      const finish = (own: Run) => this.#finish(own, writes, rest, results)
+      await (run === undefined ? this.#share.transaction('BEGIN', finish, budget) : finish(run))
       return results
     })
   }
@@ -114,13 +115,15 @@ export class PostgresWriter {
    * because the lock of a plant that stays unchanged would be a write.
    */
   async importPlants(plants: readonly ImportedPlant[], mode: ImportMode, author: Author): Promise<ImportResult[]> {
-    const [refusal] = (await this.#nameActions([author], undefined)).values()
+    const { refusals, unnamed } = await this.#namesOf(author)
+    const [refusal] = refusals.values()
     if (refusal !== undefined) return plants.map(() => refusal)
     return alone(plants, (some) => {
       const writes = some.map((plant) => importWrite(plant, mode, author))
       return this.#longWrites.transaction('BEGIN', async (run) => {
         const results: ImportResult[] = []
         await this.#finish(run, writes, await this.#round(run, writes, [...writes.keys()], results), results)
+        await nameActions(run, unnamed)
         return results
       })
     })
@@ -128,14 +131,14 @@ export class PostgresWriter {
 
   /** Makes one step of an undo (ActionLog.undo) in one transaction. */
   async undo(action: string, from: string | undefined, author: Author): Promise<UndoStep> {
-    // A refused undo stores no name.
-    if ((await getAction(this.#share.within(this.#share.budget()), action)) === undefined) throw noAction(action)
-    const [refusal] = (await this.#nameActions([author], undefined)).values()
+    const { refusals, unnamed } = await this.#namesOf(author)
+    const [refusal] = refusals.values()
     if (refusal !== undefined) throw refusal
     return this.#longWrites.transaction('BEGIN', async (run) => {
       const lock = (wanted: readonly { readonly id: bigint }[]) => this.#table.lock(run, wanted)
       const { swaps, reached, restored, left, next } = await planUndo(run, action, from, author, lock)
       const done = await this.#table.swap(run, swaps)
+      await nameActions(run, unnamed)
       await run({ name: 'undone', text: UNDONE, values: [author.action?.id, String(reached)] })
       this.#wrote(swaps)
       // Another write has created a plant under such an id, which no lock could keep away.
@@ -146,19 +149,20 @@ export class PostgresWriter {
     })
   }
 
-  #nameActions(authors: readonly Author[], budget: Budget | undefined): Promise<ReadonlyMap<string, AppError>> {
-    return this.#isLogging() ? nameActions(this.#share.within(budget ?? this.#share.budget()), authors) : NONE
+  #namesOf(author: Author): ReturnType<typeof namesOf> {
+    return namesOf(this.#share.within(this.#share.budget()), this.#isLogging() ? [author] : [])
   }
 
   /** Writes rows, and refuses alone those that PostgreSQL refuses, and those whose action is another token's. */
   #written<Row extends Author, Result>(
     rows: readonly Row[],
     budget: Budget,
-    write: (rows: readonly Row[]) => Promise<Result[]>,
+    write: (run: Run | undefined, rows: readonly Row[]) => Promise<Result[]>,
   ): Promise<(Result | AppError)[]> {
     const hasAction = this.#isLogging() && rows.some(({ action }) => action !== undefined)
-    if (!hasAction) return alone(rows, write)
-    return unlessTaken(this.#share.within(budget), rows, (some) => alone(some, write))
+    if (!hasAction) return alone(rows, (some) => write(undefined, some))
+    const transaction = (work: (run: Run) => Promise<Result[]>) => this.#share.transaction('BEGIN', work, budget)
+    return alone(rows, (some) => unlessTaken(this.#share.within(budget), transaction, some, write))
   }
 
   /** Makes writes in a transaction. Several rounds have to wait only for plants that other transactions create. */
@@ -197,8 +201,6 @@ export class PostgresWriter {
     this.#onWritten(plants, text)
   }
 }
-
-const NONE: Promise<ReadonlyMap<string, AppError>> = Promise.resolve(new Map())
 
 /**
  * Refuses only the row that PostgreSQL refuses: the statement of a group fails as a whole, so each half of the group is
