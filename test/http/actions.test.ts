@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { contract } from '../support/conforms.ts'
 import { nextOf } from '../support/exchanges.ts'
 import { holds } from '../support/property.ts'
-import { errorOf, messageOf, type Service, withService } from '../support/service.ts'
+import { emptyService, errorOf, messageOf, type Service, withService } from '../support/service.ts'
 
 const NDJSON = 'application/x-ndjson'
 const named = (id: string, title?: string) => ({
@@ -34,8 +34,8 @@ function titlePattern(): string {
 }
 
 suite('actions', () => {
-  test('are what the header names, with the title of the first request, and each answer names them', async (t) => {
-    const service = await withService(t)
+  test('are what the header names, with the title of the first request, and each answer names them', async () => {
+    const service = await emptyService()
     const headers = named('list-1', encodeURIComponent('Liste größer 100%.csv'))
     const json = { 'Content-Type': 'application/json', ...headers }
     const answers = [
@@ -149,8 +149,8 @@ suite('actions', () => {
     )
   })
 
-  test('refuse a bad id, title, time and cursor, and an id of another token', async (t) => {
-    const service = await withService(t)
+  test('refuse a bad id, title, time and cursor, and an id of another token', async () => {
+    const service = await emptyService()
     const { secret } = await service.issueToken(['plants:write', 'plants:read'])
     const json = { 'Content-Type': 'application/json' }
     const create = (headers: Record<string, string>, more: { authorization?: string } = {}) =>
@@ -193,8 +193,8 @@ suite('actions', () => {
 })
 
 suite('the undo of an action', () => {
-  test('is tried by a dry run, done once whatever its retries, and undone again', async (t) => {
-    const service = await withService(t)
+  test('is tried by a dry run, done once whatever its retries, and undone again', async () => {
+    const service = await emptyService()
     await importRows(service, rows(600, 'old'))
     const before = await service.plants()
     await importRows(service, rows(700, 'new'), named('work'), '?mode=update')
@@ -220,8 +220,8 @@ suite('the undo of an action', () => {
     assert.deepEqual(await service.plants(), after)
   })
 
-  test('by a token that may only write names the plants that stay, without their texts', async (t) => {
-    const service = await withService(t)
+  test('by a token that may only write names the plants that stay, without their texts', async () => {
+    const service = await emptyService()
     const { secret } = await service.issueToken(['plants:write'])
     await importRows(service, rows(2, 'x'), named('rows'))
     const body = '{"name":"secret"}'
@@ -242,8 +242,8 @@ suite('the undo of an action', () => {
     assert.deepEqual({ ...line, ...expected }, line)
   })
 
-  test('is no path while the log is switched off, and headers then name nothing', async (t) => {
-    const service = await withService(t, { changesKeep: '0s' })
+  test('is no path while the log is switched off, and headers then name nothing', async () => {
+    const service = await emptyService({ changesKeep: '0s' })
     const json = { 'Content-Type': 'application/json', ...named('a') }
     const { status, headers } = await service.send('POST', '/plants', { headers: json, body: '{"id":7,"name":"x"}' })
     assert.deepEqual([status, headers['plantstore-action']], [200, undefined])

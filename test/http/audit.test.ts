@@ -4,7 +4,7 @@ import { AppError } from '../../src/domain/errors.ts'
 import { contract } from '../support/conforms.ts'
 import { untilStored } from '../support/import.ts'
 import { openImport, untilIdle } from '../support/long-work.ts'
-import { SECRET, type Sending, type Service, withService } from '../support/service.ts'
+import { emptyService, SECRET, type Sending, type Service, withService } from '../support/service.ts'
 import { as, createdToken, NEW, revoke } from '../support/tokens.ts'
 
 type Line = Readonly<Record<string, unknown>>
@@ -23,8 +23,8 @@ const body = (value: unknown, headers = {}): Sending => ({
 const ME = { token: 'configured', tokenName: 'PLANTSTORE_TOKEN', address: '127.0.0.1' }
 
 suite('the audit log', () => {
-  test('has a line about each change: operation, plant, outcome, actor, address and request', async (t) => {
-    const service = await withService(t)
+  test('has a line about each change: operation, plant, outcome, actor, address and request', async () => {
+    const service = await emptyService()
     const plant = { id: 17, name: 'Monstera', tag: 'shade' }
     const big = '9007199254740993'
     await service.create(plant, { headers: { 'X-Request-Id': 'mine' } })
@@ -64,8 +64,8 @@ suite('the audit log', () => {
     }
   })
 
-  test('has a line at the start of an import, and a line with its counts at the end', async (t) => {
-    const service = await withService(t)
+  test('has a line at the start of an import, and a line with its counts at the end', async () => {
+    const service = await emptyService()
     const rows = '{"id":1,"name":"a"}\n{"id":1,"name":"b"}\n{"id":2,"name":"c"}\nx\n'
     const send = (path: string) =>
       service.send('POST', path, { headers: { 'Content-Type': 'application/x-ndjson' }, body: rows })
@@ -84,8 +84,8 @@ suite('the audit log', () => {
     assert.deepEqual([lines[0]?.['req'], lines[1]?.['req']], [headers['x-request-id'], headers['x-request-id']])
   })
 
-  test('has the counts of an import whose client leaves or whose token is revoked', async (t) => {
-    const service = await withService(t)
+  test('has the counts of an import whose client leaves or whose token is revoked', async () => {
+    const service = await emptyService()
     const counts = { mode: 'add', dryRun: false, added: 1, updated: 0, unchanged: 0, refused: 0 }
     const line = { operation: 'importPlants', outcome: 'broken off', ...counts, address: '127.0.0.1' }
     const left = openImport(service, SECRET)
@@ -106,8 +106,8 @@ suite('the audit log', () => {
     revoked.socket.destroy()
   })
 
-  test('has a line about each created or revoked token, and about each reservation of ids', async (t) => {
-    const service = await withService(t)
+  test('has a line about each created or revoked token, and about each reservation of ids', async () => {
+    const service = await emptyService()
     const { secret, ...token } = await createdToken(service, { ...NEW, expiresAt: '2999-12-31T23:59:59Z' })
     await revoke(service, token.id)
     await revoke(service, token.id)
@@ -126,8 +126,8 @@ suite('the audit log', () => {
     assert.ok(listed.find(({ id }) => id === token.id)?.revokedAt !== undefined)
   })
 
-  test('is valid JSON whatever the name of a token', async (t) => {
-    const service = await withService(t)
+  test('is valid JSON whatever the name of a token', async () => {
+    const service = await emptyService()
     const name = 'a "label" \\ printer, {"level":60}'
     const { id, secret } = await createdToken(service, { name, scopes: ['plants:write'] })
     await service.create({ id: 1, name: 'x' }, as(secret))
@@ -152,8 +152,8 @@ suite('the audit log', () => {
     }
   })
 
-  test('has at most one line a minute per address about uses of a revoked token', async (t) => {
-    const service = await withService(t)
+  test('has at most one line a minute per address about uses of a revoked token', async () => {
+    const service = await emptyService()
     const { secret, id, name } = await createdToken(service, { ...NEW, scopes: ['plants:read', 'plants:write'] })
     await revoke(service, id)
     const before = service.audited.length
@@ -166,7 +166,7 @@ suite('the audit log', () => {
   })
 
   test('has one line a minute about the refusals of an operation to a token, and counts those between', async (t) => {
-    const service = await withService(t)
+    const service = await emptyService()
     const { secret, id, name } = await createdToken(service, { ...NEW, scopes: ['plants:read'] })
     const other = await createdToken(service, { ...NEW, name: 'another', scopes: ['plants:write'] })
     const before = service.audited.length
@@ -196,8 +196,8 @@ suite('the audit log', () => {
     assert.equal(lines[0]?.['req'], '0')
   })
 
-  test('has no lines about reads, unknown clients and refusals under load', async (t) => {
-    const service = await withService(t, { rateLimit: '1' })
+  test('has no lines about reads, unknown clients and refusals under load', async () => {
+    const service = await emptyService({ rateLimit: '1' })
     const { secret } = await service.issueToken(['plants:read', 'plants:write'])
     await service.send('GET', '/plants/1', as(secret))
     assert.equal((await service.create({ id: 1, name: 'x' }, as(secret))).status, 429)
@@ -207,7 +207,7 @@ suite('the audit log', () => {
   })
 
   test('says that a change may have happened if the store was out of reach', async (t) => {
-    const service = await withService(t)
+    const service = await emptyService()
     const failing = () => Promise.reject(new AppError(50301, 'the store is out of reach'))
     t.mock.method(service.store, 'createPlant', failing)
     t.mock.method(service.store, 'changePlant', () => Promise.reject(new Error('a fault')))

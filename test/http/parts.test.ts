@@ -5,7 +5,7 @@ import { callTool } from '../support/agents.ts'
 import { openStream } from '../support/event-stream.ts'
 import { raw } from '../support/raw.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { type Answer, errorOf, messageOf, type Service, withService } from '../support/service.ts'
+import { type Answer, emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
 import { as, createdToken } from '../support/tokens.ts'
 import { createdWebhook, LOCAL, sendJson, untilReceived } from '../support/webhooks.ts'
 
@@ -23,8 +23,8 @@ async function open(service: Service): Promise<string> {
 }
 
 suite('a token with a part', () => {
-  test('reads the plants of the part alone, on every way', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+  test('reads the plants of the part alone, on every way', async () => {
+    const service = await emptyService({ mcp: 'on' })
     const own = as(await open(service))
     const read = async (path: string) => (await service.send('GET', path, own)).json
     assert.deepEqual(await read('/plants'), PLANTS.slice(0, 2))
@@ -51,8 +51,8 @@ suite('a token with a part', () => {
     assert.match((await callTool(service, 'get_plant', { id: '3' }, own)).body, /40402/)
   })
 
-  test('writes within the part, and learns nothing of what else has an id', async (t) => {
-    const service = await withService(t)
+  test('writes within the part, and learns nothing of what else has an id', async () => {
+    const service = await emptyService()
     const own = as(await open(service))
     const send = async (method: string, path: string, body?: object) => {
       const answer = await sendJson(service, method, path, body, own)
@@ -85,7 +85,7 @@ suite('a token with a part', () => {
   })
 
   test('follows the part: what comes into it is created, and what leaves it is deleted', async (t) => {
-    const service = await withService(t, LOCAL)
+    const service = await emptyService(LOCAL)
     const secret = await open(service)
     const receiver = await startReceiver(t)
     const webhook = await createdWebhook(service, { url: receiver.url }, as(secret))
@@ -124,8 +124,8 @@ suite('a service with a public view', () => {
   const ask = (service: Service, path: string, headers = {}): Promise<Answer> =>
     service.send('GET', path, { authorization: null, headers })
 
-  test('answers reads without a token with the plants of the view, and tells nothing of the others', async (t) => {
-    const service = await withService(t, { public: 'house 1/' })
+  test('answers reads without a token with the plants of the view, and tells nothing of the others', async () => {
+    const service = await emptyService({ public: 'house 1/' })
     await open(service)
     const read = async (path: string) => (await ask(service, path)).json
     assert.deepEqual(await read('/plants'), PLANTS.slice(0, 2))
@@ -145,8 +145,8 @@ suite('a service with a public view', () => {
     assert.match(store, /^[0-9a-f]{12}$/)
   })
 
-  test('answers with all plants if it is told so', async (t) => {
-    const service = await withService(t, { public: 'all' })
+  test('answers with all plants if it is told so', async () => {
+    const service = await emptyService({ public: 'all' })
     await open(service)
     assert.deepEqual((await ask(service, '/plants')).json, PLANTS)
     assert.deepEqual((await ask(service, '/plants/3')).json, OUTSIDE)
@@ -154,8 +154,8 @@ suite('a service with a public view', () => {
       assert.equal(errorOf(await ask(service, path)), 40101)
   })
 
-  test('refuses a wrong token, and another scheme, as without the view', async (t) => {
-    const service = await withService(t, { public: 'all' })
+  test('refuses a wrong token, and another scheme, as without the view', async () => {
+    const service = await emptyService({ public: 'all' })
     const [revoked, expired] = [await service.issueToken(['plants:read']), await service.issueToken([], new Date(0))]
     await service.store.tokens.revokeToken(revoked.token.id)
     for (const [authorization, number] of [
@@ -173,12 +173,12 @@ suite('a service with a public view', () => {
     assert.equal(errorOf(await service.create(OUTSIDE, { authorization: null })), 40101)
   })
 
-  test('lets no shared cache keep an answer, and no search engine list one unless it is told so', async (t) => {
+  test('lets no shared cache keep an answer, and no search engine list one unless it is told so', async () => {
     for (const [index, robots] of [
       ['off', 'noindex'],
       ['on', undefined],
     ] as const) {
-      const service = await withService(t, { public: 'all', publicIndex: index })
+      const service = await emptyService({ public: 'all', publicIndex: index })
       await open(service)
       for (const path of ['/plants', '/plants/1', '/tags', '/tokens/self']) {
         const { headers } = await ask(service, path)
@@ -191,12 +191,12 @@ suite('a service with a public view', () => {
       const [refused] = await raw(service.port, 'no HTTP\r\n\r\n')
       assert.deepEqual([refused?.status, refused?.headers['x-robots-tag']], [400, robots])
     }
-    const closed = await withService(t)
+    const closed = await emptyService()
     assert.equal((await closed.send('GET', '/plants')).headers['x-robots-tag'], undefined)
   })
 
-  test('bounds the requests of each address, as its trusted proxies name it, and no request with a token', async (t) => {
-    const service = await withService(t, {
+  test('bounds the requests of each address, as its trusted proxies name it, and no request with a token', async () => {
+    const service = await emptyService({
       public: 'all',
       publicLimit: 2,
       trustedProxies: '127.0.0.1',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { SCOPES } from '../../src/domain/token.ts'
 import { openStream } from '../support/event-stream.ts'
-import { type Answer, errorOf, messageOf, type Sending, type Service, withService } from '../support/service.ts'
+import { type Answer, emptyService, errorOf, messageOf, type Sending, type Service } from '../support/service.ts'
 import { as, type Created, createdToken, KEY, MANAGER, NEW, revoke, untilRefused, withKey } from '../support/tokens.ts'
 
 const rotate = (service: Service, id: string, body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> =>
@@ -25,8 +25,8 @@ interface Listed {
 const listed = async (service: Service) => (await service.send('GET', '/tokens')).json as Listed[]
 
 suite('a rotation over HTTP', () => {
-  test('makes a token with the same rights, and both work until the end of the overlap', async (t) => {
-    const service = await withService(t)
+  test('makes a token with the same rights, and both work until the end of the overlap', async () => {
+    const service = await emptyService()
     const old = await createdToken(service, { ...NEW, expiresAt: '2999-12-31T23:59:59Z' })
     const before = Date.now()
     const answer = await rotate(service, old.id, {})
@@ -47,8 +47,8 @@ suite('a rotation over HTTP', () => {
     assert.deepEqual([about?.['outcome'], about?.['rotated'], about?.['created']], ['created', old.id, id])
   })
 
-  test('without an overlap stops the old secret within a second, for open streams as well', async (t) => {
-    const service = await withService(t)
+  test('without an overlap stops the old secret within a second, for open streams as well', async () => {
+    const service = await emptyService()
     const old = await createdToken(service, NEW)
     const stream = await openStream(service, '/changes', { secret: old.secret })
     const { secret } = await rotated(service, old.id, { overlapSeconds: 0 })
@@ -58,8 +58,8 @@ suite('a rotation over HTTP', () => {
     assert.equal((await service.send('GET', '/plants', as(secret))).status, 200)
   })
 
-  test('takes no body for an empty one, and refuses one of another type', async (t) => {
-    const service = await withService(t)
+  test('takes no body for an empty one, and refuses one of another type', async () => {
+    const service = await emptyService()
     const old = await createdToken(service, NEW)
     const bare = await service.send('POST', `/tokens/${old.id}/rotate`)
     assert.equal(bare.status, 201, bare.body)
@@ -71,8 +71,8 @@ suite('a rotation over HTTP', () => {
     assert.equal((await listed(service)).find((one) => one.id === old.id)?.expiresAt, end)
   })
 
-  test('is the same token when it is repeated with the same key, also by the token itself', async (t) => {
-    const service = await withService(t)
+  test('is the same token when it is repeated with the same key, also by the token itself', async () => {
+    const service = await emptyService()
     const old = await createdToken(service, MANAGER)
     const sending = { ...withKey(KEY), ...as(old.secret) }
     const answers = await Promise.all(Array.from({ length: 8 }, () => rotated(service, old.id, {}, sending)))
@@ -89,8 +89,8 @@ suite('a rotation over HTTP', () => {
     assert.equal(errorOf(await rotate(service, old.id, {}, sending)), 40902)
   })
 
-  test('makes no token that is wider or lives longer than the token of the request', async (t) => {
-    const service = await withService(t)
+  test('makes no token that is wider or lives longer than the token of the request', async () => {
+    const service = await emptyService()
     const soon = new Date(Date.now() + 3_600_000)
     const ofPart = await createdToken(service, { ...MANAGER, part: ['a/'] })
     for (const part of [undefined, ['a/', 'b']]) {
@@ -115,8 +115,8 @@ suite('a rotation over HTTP', () => {
     assert.equal(errorOf(await rotate(service, reader.token.id, {}, as(reader.secret))), 40301)
   })
 
-  test('is refused for a token that is unknown or has ended, and for a bad body, and changes nothing', async (t) => {
-    const service = await withService(t)
+  test('is refused for a token that is unknown or has ended, and for a bad body, and changes nothing', async () => {
+    const service = await emptyService()
     const [one, gone] = [await createdToken(service, NEW), await createdToken(service, NEW)]
     await revoke(service, gone.id)
     const expired = await service.issueToken(['plants:read'], new Date(1))

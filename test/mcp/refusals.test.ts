@@ -18,18 +18,18 @@ import {
 } from '../support/agents.ts'
 import { Issuer } from '../support/issuer.ts'
 import { RawConnection } from '../support/raw.ts'
-import { type Answer, errorOf, messageOf, SECRET, withService } from '../support/service.ts'
+import { type Answer, emptyService, errorOf, messageOf, SECRET } from '../support/service.ts'
 
 const codeOf = ({ json }: Answer): number => (json as { error: { code: number } }).error.code
 
 suite('/mcp', () => {
-  test('does not exist unless it is switched on', async (t) => {
-    const service = await withService(t)
+  test('does not exist unless it is switched on', async () => {
+    const service = await emptyService()
     assert.equal(errorOf(await postMessage(service, callMessage('get_plant'))), 40401)
   })
 
-  test('takes POST alone', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+  test('takes POST alone', async () => {
+    const service = await emptyService({ mcp: 'on' })
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const answer = await service.send(method, '/mcp')
       assert.deepEqual([errorOf(answer), answer.headers.allow], [40501, 'POST, OPTIONS'], method)
@@ -38,7 +38,7 @@ suite('/mcp', () => {
 
   test('refuses every bad token before it reads the body, and a token without scopes', async (t) => {
     const issuer = await Issuer.start(t)
-    const service = await withService(t, { ...issuer.settings, mcp: 'on' })
+    const service = await emptyService({ ...issuer.settings, mcp: 'on' })
     const answers = [
       [null, 40101],
       ['Bearer x', 40102],
@@ -52,7 +52,7 @@ suite('/mcp', () => {
 
   test('leads the official client to the identity provider (RFC 9728)', async (t) => {
     const issuer = await Issuer.start(t)
-    const service = await withService(t, { ...issuer.settings, mcp: 'on' })
+    const service = await emptyService({ ...issuer.settings, mcp: 'on' })
     const url = `http://127.0.0.1:${service.port}/mcp`
     const refused = await fetch(url, { method: 'POST', headers: MESSAGE_HEADERS, body: '{}' })
     const { resourceMetadataUrl } = extractWWWAuthenticateParams(refused)
@@ -62,8 +62,8 @@ suite('/mcp', () => {
     assert.ok(checkResourceAllowed({ requestedResource: url, configuredResource: metadata.resource }))
   })
 
-  test('refuses pages of other origins, as DNS rebinding would send them', async (t) => {
-    const service = await withService(t, { mcp: 'on', corsOrigins: 'https://garden.example' })
+  test('refuses pages of other origins, as DNS rebinding would send them', async () => {
+    const service = await emptyService({ mcp: 'on', corsOrigins: 'https://garden.example' })
     const from = (Origin: string) =>
       postMessage(service, callMessage('list_tags'), {
         headers: { Origin, 'Mcp-Method': 'tools/call', 'Mcp-Name': 'list_tags' },
@@ -76,16 +76,16 @@ suite('/mcp', () => {
     }
   })
 
-  test('takes pages of its own origin, also where its address has a path', async (t) => {
-    const service = await withService(t, { mcp: 'on', publicUrl: 'https://plants.example/store' })
+  test('takes pages of its own origin, also where its address has a path', async () => {
+    const service = await emptyService({ mcp: 'on', publicUrl: 'https://plants.example/store' })
     const headers = { Origin: 'https://plants.example', 'Mcp-Method': 'tools/call', 'Mcp-Name': 'list_tags' }
     assert.equal((await postMessage(service, callMessage('list_tags'), { headers })).status, 200)
   })
 })
 
 suite('a message', () => {
-  test('that is no JSON, too deep, too large, a batch or of another type gets the refusal of any body, as an error of JSON-RPC', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+  test('that is no JSON, too deep, too large, a batch or of another type gets the refusal of any body, as an error of JSON-RPC', async () => {
+    const service = await emptyService({ mcp: 'on' })
     const bodies: readonly (readonly [unknown, number])[] = [
       ['', 40001],
       ['{', 40001],
@@ -103,8 +103,8 @@ suite('a message', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is bounded before anything parses it, also where it comes without an end', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+  test('is bounded before anything parses it, also where it comes without an end', async () => {
+    const service = await emptyService({ mcp: 'on' })
     const connection = new RawConnection(service.port)
     const headers = Object.entries({ ...MESSAGE_HEADERS, Authorization: `Bearer ${SECRET}` })
     const head = [
@@ -118,8 +118,8 @@ suite('a message', () => {
     assert.match(answer, /^HTTP\/1\.1 413 .*\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32000,.*"error":41301,/s)
   })
 
-  test('gets its id back as its client wrote it, which finds the answer by it', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+  test('gets its id back as its client wrote it, which finds the answer by it', async () => {
+    const service = await emptyService({ mcp: 'on' })
     const headers = { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'list_tags' }
     const legacy = { 'Content-Type': 'application/json', Accept: '*/*' }
     const call = JSON.stringify({ ...callMessage('list_tags'), id: 'ID' })
@@ -156,8 +156,8 @@ suite('a message', () => {
     }
   })
 
-  test('is answered by JSON, whatever of it its client accepts', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+  test('is answered by JSON, whatever of it its client accepts', async () => {
+    const service = await emptyService({ mcp: 'on' })
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
     for (const Accept of ['*/*', 'application/json', 'application/*', 'application/json, text/event-stream']) {
       const headers = { 'Content-Type': 'application/json', Accept }
@@ -176,8 +176,8 @@ suite('a message', () => {
     }
   })
 
-  test('may be sent by the pages that the operator allows, with the headers of the protocol', async (t) => {
-    const service = await withService(t, { mcp: 'on', corsOrigins: 'https://garden.example' })
+  test('may be sent by the pages that the operator allows, with the headers of the protocol', async () => {
+    const service = await emptyService({ mcp: 'on', corsOrigins: 'https://garden.example' })
     const asked = {
       Origin: 'https://garden.example',
       'Access-Control-Request-Method': 'POST',
@@ -190,8 +190,8 @@ suite('a message', () => {
     for (const name of asked['Access-Control-Request-Headers'].split(',')) assert.ok(allowed.includes(name), name)
   })
 
-  test('that is no message of the protocol gets the error of the protocol', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+  test('that is no message of the protocol gets the error of the protocol', async () => {
+    const service = await emptyService({ mcp: 'on' })
     const { _meta, ...rest } = callMessage('list_tags').params
     const named = { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'list_tags' }
     assert.equal(codeOf(await postMessage(service, { hello: 1 })), -32600)
@@ -218,7 +218,7 @@ suite('a message', () => {
   })
 
   test('of an unknown tool, or of one that the token may not call, is refused', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const { secret } = await service.issueToken(['plants:read'])
     const agent = await agentOf(t, service, MODES[0], secret)
     for (const name of ['drop_table', 'create_plant', 'delete_plant', '__proto__', 'constructor']) {
@@ -229,7 +229,7 @@ suite('a message', () => {
 
 suite('wrong arguments', () => {
   test('are a result that names every fault with its number, and change nothing', async (t) => {
-    const service = await withService(t, { mcp: 'delete' })
+    const service = await emptyService({ mcp: 'delete' })
     const agent = await agentOf(t, service)
     const rows: readonly (readonly [string, Record<string, unknown>, number, RegExp])[] = [
       ['get_plant', { id: 7 }, 40003, /id must be a string such as "7", because numbers are rounded/],
@@ -274,7 +274,7 @@ suite('wrong arguments', () => {
   })
 
   test('never return a name that may be a secret', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const agent = await agentOf(t, service)
     const { message } = await agent.refusal('list_tags', { 'a secret of forty characters and more, here': 1 })
     assert.match(message, /one of them is unknown/)
@@ -282,8 +282,8 @@ suite('wrong arguments', () => {
 })
 
 suite('one token', () => {
-  test('may not take the service from others by 400 connections of messages', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+  test('may not take the service from others by 400 connections of messages', async () => {
+    const service = await emptyService({ mcp: 'on' })
     await service.create({ id: 1, name: 'Ginkgo' })
     const { secret } = await service.issueToken(['plants:read'])
     const before = service.server.listenerCount('connection')
@@ -305,8 +305,8 @@ suite('one token', () => {
     assert.equal(messageOf(await service.send('GET', '/plants/2')), 'there is no plant with the id 2')
   })
 
-  test('pays once for a call under a rate limit', async (t) => {
-    const service = await withService(t, { mcp: 'on', rateLimit: '1' })
+  test('pays once for a call under a rate limit', async () => {
+    const service = await emptyService({ mcp: 'on', rateLimit: '1' })
     const sent = () => callTool(service, 'list_tags', {})
     const answers = [await sent(), await sent()]
     assert.deepEqual(

@@ -4,7 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { connected, MODES } from '../support/agents.ts'
 import { freePort } from '../support/free-port.ts'
 import { PROGRAM, Program, run } from '../support/process.ts'
-import { SECRET, type Service, withService } from '../support/service.ts'
+import { emptyService, SECRET, type Service, withService } from '../support/service.ts'
 
 const urlOf = ({ port }: Service): string => `http://127.0.0.1:${port}`
 
@@ -50,7 +50,7 @@ suite('plantstore mcp', () => {
   const ping = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })
 
   test('answers each line in order, also one that is no JSON, and ends with its input', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const { answers } = await answersTo(t, urlOf(service), [ping(1), '', '{', ping(2)])
     assert.deepEqual(
       answers.map(({ id, error }) => [id, error?.code]),
@@ -63,7 +63,7 @@ suite('plantstore mcp', () => {
   })
 
   test('answers JSON that is no message, so that nobody waits for an answer', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const { answers } = await answersTo(t, urlOf(service), ['null', '7', '"x"', `[${ping(1)}]`, ping(2)])
     assert.deepEqual(
       answers.map(({ id, error }) => [id, error?.code]),
@@ -72,7 +72,7 @@ suite('plantstore mcp', () => {
   })
 
   test('answers a line beyond what the service takes with its id, and one beyond 1 MiB without, and goes on', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const creating = (id: number, length: number) => {
       const params = { name: 'create_plant', arguments: { id: String(id), name: 'x'.repeat(length) } }
       return JSON.stringify({ method: 'tools/call', params, jsonrpc: '2.0', id })
@@ -91,7 +91,7 @@ suite('plantstore mcp', () => {
   })
 
   test('takes a line that comes byte by byte, and one without an end', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const program = new Program(t, ['mcp', '--url', urlOf(service)], {
       env: { PLANTSTORE_TOKEN: SECRET },
       hasInput: true,
@@ -105,7 +105,7 @@ suite('plantstore mcp', () => {
   })
 
   test('passes the bytes of a text as they are, also line separators of Unicode and what is not UTF-8', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const create = (id: number, name: string) => {
       const params = { name: 'create_plant', arguments: { id: String(id), name } }
       return JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })
@@ -124,7 +124,7 @@ suite('plantstore mcp', () => {
   })
 
   test('passes an id on as it is, also one that JSON.parse would round, where the service refuses or is away', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const line = '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'
     for (const [url, token] of [
       [urlOf(service), SECRET],
@@ -140,7 +140,7 @@ suite('plantstore mcp', () => {
   })
 
   test('answers what HTTP refuses by errors of JSON-RPC, and notifications on standard error', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const notification = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
     const { answers, stderr } = await answersTo(t, urlOf(service), [ping(1), notification], 'a-wrong-token')
     assert.deepEqual(
@@ -151,7 +151,7 @@ suite('plantstore mcp', () => {
   })
 
   test('says that the service needs --mcp on, or that nothing answers', async (t) => {
-    const off = await answersTo(t, urlOf(await withService(t)), [ping(1)])
+    const off = await answersTo(t, urlOf(await emptyService()), [ping(1)])
     assert.match(off.answers[0]?.error?.message ?? '', /^error 40401: .*needs --mcp on$/)
     const away = await answersTo(t, `http://127.0.0.1:${await freePort()}`, [ping(1)])
     assert.match(away.answers[0]?.error?.message ?? '', /nothing answers there; is the service running\?$/)

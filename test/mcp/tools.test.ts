@@ -5,7 +5,7 @@ import { agentsEndpoint } from '../../src/mcp/endpoint.ts'
 import { TOOLS } from '../../src/mcp/tools.ts'
 import { agentOf, callMessage, callTool, MESSAGE_HEADERS, MODES } from '../support/agents.ts'
 import { contract } from '../support/conforms.ts'
-import { SECRET, withService } from '../support/service.ts'
+import { emptyService, SECRET, withService } from '../support/service.ts'
 import { withSlowSearches } from '../support/slow-searches.ts'
 
 const READ = ['get_history', 'get_plant', 'list_actions', 'list_deleted', 'list_tags', 'search_plants']
@@ -55,7 +55,7 @@ for (const mode of MODES) {
 
 suite('the tools', () => {
   test('are those of the scopes, without delete unless the operator allows it', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const namesWith = async (scopes: Parameters<typeof service.issueToken>[0]) => {
       const { secret } = await service.issueToken(scopes)
       return (await agentOf(t, service, MODES[0], secret)).names()
@@ -97,7 +97,7 @@ suite('the tools', () => {
   })
 
   test('list what was done together, take it back once, and again after a redo', async (t) => {
-    const service = await withService(t, { mcp: 'delete' })
+    const service = await emptyService({ mcp: 'delete' })
     const rows = '{"id":1,"name":"a"}\n{"id":2,"name":"b"}\n'
     const headers = { 'Content-Type': 'application/x-ndjson', 'Plantstore-Action': 'work' }
     await service.send('POST', '/plants/import', { headers, body: rows })
@@ -121,7 +121,7 @@ suite('the tools', () => {
   })
 
   test('that say so change nothing when they are called again', async (t) => {
-    const service = await withService(t, { mcp: 'delete' })
+    const service = await emptyService({ mcp: 'delete' })
     const agent = await agentOf(t, service)
     const plant = { id: '7', name: 'Ginkgo' }
     const { etag } = await agent.call('create_plant', plant)
@@ -136,7 +136,7 @@ suite('the tools', () => {
   })
 
   test('page by next, and bound a page', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     for (let id = 1; id <= 25; id++) await service.create({ id, name: `plant ${id}`, tag: `tag ${id % 3}` })
     const agent = await agentOf(t, service)
     const first = await agent.call('search_plants')
@@ -157,7 +157,7 @@ suite('the tools', () => {
   })
 
   test('check a file with ids as numbers or texts, and store nothing', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const agent = await agentOf(t, service)
     const content = `{"id":"${LARGE}","name":"a"}\n{"id":2,"name":"b"}\n{"id":3}\n`
     const { report } = await agent.call('check_import', { format: 'ndjson', content })
@@ -167,7 +167,7 @@ suite('the tools', () => {
   })
 
   test('keep every text as it is', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const agent = await agentOf(t, service)
     const name = ' "id":9007199254740993 \\ \u202e é 𝒳 "id": 7 '
     await agent.call('create_plant', { id: '-9223372036854775808', name, tag: '' })
@@ -176,7 +176,7 @@ suite('the tools', () => {
   })
 
   test('take what models send for arguments that they leave out, or whose type they miss', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+    const service = await emptyService({ mcp: 'on' })
     const agent = await agentOf(t, service)
     await agent.call('create_plant', { id: '7', name: 'Ginkgo', tag: null })
     await agent.call('create_plant', { id: '8', name: 'Fern', tag: 'shade' })
@@ -199,7 +199,7 @@ suite('the tools', () => {
   })
 
   test('say the types of their results, in few words', async (t) => {
-    const service = await withService(t, { mcp: 'delete' })
+    const service = await emptyService({ mcp: 'delete' })
     const { client } = await agentOf(t, service)
     const { tools } = await client.listTools()
     const outputs = new Map(tools.map(({ name, outputSchema }) => [name, outputSchema]))
@@ -215,12 +215,12 @@ suite('the tools', () => {
   })
 
   test('come with the words that names and tags are of other people', async (t) => {
-    const { client } = await agentOf(t, await withService(t, { mcp: 'on' }))
+    const { client } = await agentOf(t, await emptyService({ mcp: 'on' }))
     assert.match(client.getInstructions() ?? '', /Names and tags are the words of other people/)
   })
 
-  test('leave lines in the audit log under the token, the operation and the id of the request', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+  test('leave lines in the audit log under the token, the operation and the id of the request', async () => {
+    const service = await emptyService({ mcp: 'on' })
     const { secret, token } = await service.issueToken(['plants:write'])
     const authorization = `Bearer ${secret}`
     const plant = { id: '7', name: 'Ginkgo' }

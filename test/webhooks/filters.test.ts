@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { startReceiver, type TestReceiver } from '../support/receiver.ts'
-import { type Service, withService } from '../support/service.ts'
+import { emptyService, type Service } from '../support/service.ts'
 import { createdWebhook, LOCAL, patchWebhook, sendJson, untilListed, untilReceived } from '../support/webhooks.ts'
 
 const idsIn = ({ received }: TestReceiver): number[] =>
@@ -14,7 +14,7 @@ const put = async (service: Service, id: number, tag?: string): Promise<void> =>
 
 suite('a webhook whose filter changes', () => {
   test('delivers the events that wait for their next attempt, and those between them that only the new filter has', async (t) => {
-    const [service, receiver] = [await withService(t, LOCAL), await startReceiver(t)]
+    const [service, receiver] = [await emptyService(LOCAL), await startReceiver(t)]
     receiver.respond = (response) => response.writeHead(500).end()
     const { id } = await createdWebhook(service, { url: receiver.url, tags: ['fern'] })
     await put(service, 1, 'fern')
@@ -35,7 +35,7 @@ suite('a webhook whose filter changes', () => {
     ['untagged', { tags: ['a/1'] }, { tags: [], untagged: true }, undefined],
   ] as const) {
     test(`by ${member} while a request is under way gets what the filter before left out behind it`, async (t) => {
-      const [service, receiver, other] = [await withService(t, LOCAL), await startReceiver(t), await startReceiver(t)]
+      const [service, receiver, other] = [await emptyService(LOCAL), await startReceiver(t), await startReceiver(t)]
       await put(service, 1, 'a/1')
       // The first request is never answered.
       receiver.respond = (response) => receiver.received.length > 1 && response.writeHead(204).end()

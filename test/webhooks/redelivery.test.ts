@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Webhook } from '../../client/src/contract.generated.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { errorOf, messageOf, withService } from '../support/service.ts'
+import { emptyService, errorOf, messageOf } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createdWebhook, LOCAL, sendJson, untilListed, untilReceived, webhookOf } from '../support/webhooks.ts'
 
 suite('a webhook', () => {
   test('delivers again from a position, up to another one', async (t) => {
-    const service = await withService(t, LOCAL)
+    const service = await emptyService(LOCAL)
     const receiver = await startReceiver(t)
     const { id, position } = await createdWebhook(service, { url: receiver.url, concurrency: 1 })
     const redeliver = (body: unknown) => sendJson(service, 'POST', `/webhooks/${id}/redeliver`, body)
@@ -46,7 +46,7 @@ suite('a webhook', () => {
   })
 
   test('that delivers a part again loses no event that waits behind it', async (t) => {
-    const service = await withService(t, LOCAL)
+    const service = await emptyService(LOCAL)
     const receiver = await startReceiver(t)
     const failing = new Set([1, 2, 3])
     const plantIn = (body: string) => (JSON.parse(body) as { data: { id: number } }).data.id

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
 import type { Webhook } from '../../src/domain/webhook.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { type Service, withService } from '../support/service.ts'
+import { emptyService, type Service } from '../support/service.ts'
 import { as } from '../support/tokens.ts'
 import {
   createdWebhook,
@@ -24,7 +24,7 @@ async function store(service: Service, id: string, change: Partial<Webhook>): Pr
 }
 
 async function pausedBy(t: TestContext, end: End, expiresAt?: Date): Promise<void> {
-  const service = await withService(t, LOCAL)
+  const service = await emptyService(LOCAL)
   const receiver = await startReceiver(t)
   const { secret, token } = await service.issueToken(['webhooks', 'plants:read'], expiresAt)
   const { id } = await createdWebhook(service, { url: receiver.url }, as(secret))

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import type { WebhookWithSecret } from '../../client/src/contract.generated.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { errorOf, withService } from '../support/service.ts'
+import { emptyService, errorOf } from '../support/service.ts'
 import { KEY, withKey } from '../support/tokens.ts'
 import { createdWebhook, LOCAL, sendJson, webhookOf } from '../support/webhooks.ts'
 
 test('a webhook gets a new secret, and signs by both until the end of the overlap', async (t) => {
-  const service = await withService(t, LOCAL)
+  const service = await emptyService(LOCAL)
   const receiver = await startReceiver(t)
   const { id, secret: old } = await createdWebhook(service, { url: receiver.url })
   const rotate = async (body: unknown, key?: string) => {
