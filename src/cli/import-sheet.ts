@@ -7,7 +7,7 @@ import { type NamedColumns, SEPARATORS } from '../import/csv-rows.ts'
 import { type Format, readPlants } from '../import/format.ts'
 import { listed, readColumns, writeColumns } from '../import/sheet/columns.ts'
 import { guess } from '../import/sheet/guess.ts'
-import type { Findings } from '../import/sheet/look.ts'
+import { type Findings, lacksIds } from '../import/sheet/look.ts'
 import { continued, openByNames, readSheet, requireRows, type SheetPlan, startOf } from '../import/sheet/read-sheet.ts'
 import { textsIn } from '../import/sheet/row-text.ts'
 import { AS_WRITTEN, isWorkbook, openSheet, plantSheetOf, type Reading, type Sheet } from '../import/sheet/sheet.ts'
@@ -66,8 +66,11 @@ export async function openTable(
   }
   const bytes = isWhole ? new Blob([new Uint8Array(start)]) : await gathered(file, whole)
   const { blob, reading, name } = await sheetIn(file, bytes)
-  const opened = columns === undefined ? await guessed(blob, reading) : await openByNames(blob, columns, reading)
-  const seen = await lookAt(opened)
+  const first = columns === undefined ? await guessed(blob, reading) : await openByNames(blob, columns, reading)
+  const found = await lookAt(first)
+  const drops = columns === undefined && !isCertain(first) && lacksIds(first.columns, first.mapping, found)
+  const opened = drops ? { ...first, mapping: { ...first.mapping, id: undefined } } : first
+  const seen = drops ? await lookAt(opened) : found
   const assignsIds = opened.mapping.id === undefined
   if (assignsIds && mode !== 'add') {
     throw usageError(`--mode ${mode}`, 'needs rows with ids; name their column as --columns id=…')

@@ -337,8 +337,11 @@ function wrongCount(count: number, columns: number, surplus: string | undefined)
   return new AppError(40002, `the row must have ${columns} cells, like the header; it has ${found}`)
 }
 
+/** Joins the parts of a name. A genus before a whole name, as some rows of a sheet have it, is said once. */
 function joined(parts: readonly (string | undefined)[]): string | undefined {
-  const texts = parts.map((part) => part?.trim() ?? '').filter((part) => part !== '')
+  const texts = parts
+    .map((part) => part?.trim() ?? '')
+    .filter((part, i, all) => part !== '' && all[i + 1]?.startsWith(`${part} `) !== true)
   return texts.length === 0 ? undefined : texts.join(' ')
 }
 

@@ -72,6 +72,14 @@ suite('plantstore import of a sheet', () => {
     assert.match(unknown.stderr, /--columns 'name=…,tag=…'; it has the columns "Column A", "Column B"/)
   })
 
+  test('assigns ids where more rows than a person mends have none in the likely column', async (t) => {
+    const rows = Array.from({ length: 60 }, (_, i) => `${i < 39 ? i : `2-${i}`},Abies alba,B${i}`)
+    const few = await importing(t, 'a.csv', `CatalogNumber,Name,Bed\n${rows.join('\n')}\n`)
+    assert.match(few.stderr, /--columns 'name=Name,tag=Bed'/)
+    const one = await importing(t, 'a.csv', `CatalogNumber,Name,Bed\n${rows.slice(0, 59).join('\n')}\n`)
+    assert.match(one.stderr, /--columns 'id=CatalogNumber,name=Name,tag=Bed'/)
+  })
+
   test('shows on a terminal what it takes the columns for, and imports it after a yes alone', async (t) => {
     if (!hasTerminal) return notTestedHere(t, 'a question on a terminal, as there is no command script')
     const answered = (answer: string) => answeredFor(t, 'price-list.csv', [answer])

@@ -24,7 +24,7 @@ const NAMES = {
     |vedecky nazev|rostlina|latinsky nazov|vedecky nazov|rastlina|latin nev|tudomanyos nev|noveny|denumire stiintifica
     |denumire latina|planta|latinsko ime|znanstveno ime|латинска назва|наукова назва|рослина`,
   genus:
-    'genus|genus name|gattung|gattungsname|genre|genero|geslacht|geslachtsnaam|genere|rodzaj|cins|γένος|род|属|属名|속',
+    'genus|genus name|gattung|gattungsname|genre|genre bota|genre botanique|genero|geslacht|geslachtsnaam|genere|rodzaj|cins|γένος|род|属|属名|속',
   species: `species|species name|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
     |especie|epiteto|soort|soortnaam|specie|gatunek|tür|είδος|вид|种|種|种加词|種小名|종`,
   /** Such as `×`, before the part of the name that follows. */
@@ -39,15 +39,18 @@ const NAMES = {
   cultivar: `cultivar|cultivar name|variete ou cultivar|cultivar epithet|cv|variety|sorte|sortenname|kultivar|variete|variedad|cultivar naam
     |ras|varieteit|varieta|odmiana|çeşit|ποικιλία|сорт|品种|品種|품종`,
   /** A name that stands for the whole one where nothing better does. */
-  common: `common name|vegetable|crop|crop name|trivial name|vernacular name|english name|deutscher name|dt name|deutsch|trivialname|volksname
+  common: `common name|vegetable|crop|crop name|kultur|trivial name|vernacular name|english name|deutscher name|dt name|deutsch|trivialname|volksname
     |nom commun|nom vernaculaire|nom francais|nombre comun|nombre vulgar|nederlandse naam|nome comune|nome volgare
-    |nazwa polska|english|dutch|nederlands|german|french|francais|spanish|espanol|local name|türkçe adı|κοινό όνομα|русское название|和名|中文名|俗名|국명`,
-  tag: `tag|tags|plant tag|type|kind|category|group|label|kategorie|typ|gruppe|schlagwort|categorie|groupe|etiquette
-    |categoria|tipo|grupo|etiqueta|groep|gruppo|etichetta|location|place|bed|standort|beet|ort|emplacement|lieu
-    |loc now|ubicacion|lugar|locatie|plaats|standplaats|vak|posizione|luogo|loc|loc code|locality|garden location|section
-    |greenhouse|quartier|abteilung|serre|parterre|bancal|kas|miejsce|kategoria|yer|konum|θέση|место|участок|категория
-    |場所|位置|区画|分类|위치|장소|location code|hb location
-    |place guess|current location|current location full|location full|plant location|item location|category name|location name|house|bench|area|zone|plot|border|garden`,
+    |nazwa polska|english|dutch|nederlands|german|french|francais|spanish|espanol|local name|türkçe adı|κοινό όνομα|русское название|和名|中文名|俗名|국명|product|product name|item|artikel|artikelname
+    |article|articulo|articolo|produkt|produit|producto|prodotto`,
+  /** A place, else a kind. */
+  tag: `tag|tags|plant tag|schlagwort|location|place|bed|standort|beet|ort|emplacement|lieu|loc now|ubicacion|lugar
+    |locatie|plaats|standplaats|vak|posizione|luogo|loc|loc code|locality|garden location|section|greenhouse
+    |quartier|abteilung|serre|parterre|bancal|kas|miejsce|yer|konum|θέση|место|участок|場所|位置|区画|위치|장소|location code
+    |hb location|place guess|current location|current location full|location full|plant location|item location
+    |location name|house|bench|area|plot|border|garden|room|raum|zimmer|salle|sala|site|secteur|sector|sektor
+    |settore|type|kind|category|group|label|kategorie|typ|gruppe|categorie|groupe|categoria|tipo|grupo|groep|gruppo
+    |kategoria|категория|分类|category name|zone|etiquette|etiqueta|etichetta`,
 } as const
 
 export type Meaning = keyof typeof NAMES
@@ -62,6 +65,29 @@ export const NAMES_OF: ReadonlyMap<Meaning, readonly string[]> = new Map(MEANING
 const MEANING_OF: ReadonlyMap<string, Meaning> = new Map(
   MEANINGS.flatMap(([meaning, names]) => names.map((name) => [name, meaning] as const)),
 )
+
+/**
+ * The known name that the name of a column stands for: itself, one without "plant", or one of two as in "Cultivar /
+ * Variety"; else what `folded` leaves.
+ */
+export function keyOf(column: string): string {
+  const key = folded(column)
+  if (column.length > LONGEST || MEANING_OF.has(key)) return key
+  const bare = key.replace(/^(?:plant|taxon|tree|flower|crop|seed) /, '')
+  if (MEANING_OF.has(bare) && (MEANING_OF.get(bare) !== 'id' || key.startsWith('plant'))) return bare
+  const parts = column.split('/').map(folded)
+  const means = (...meanings: readonly Meaning[]) =>
+    parts.find((part) => meanings.includes(MEANING_OF.get(part) ?? 'id'))
+  if (means('genus') !== undefined && means('species') !== undefined) return 'scientific name'
+  return means('name') ?? means('genus', 'species', 'cultivar') ?? means('common', 'tag') ?? key
+}
+
+/** Whether the name of a column says that it has names, of plants as far as one can tell. */
+export const isNamelike = (key: string): boolean => NAMELIKE.test(key) && !OF_PEOPLE.test(key)
+const NAMELIKE =
+  /(?:^| )(?:name|species|especie|espece|taxon|nom|nombre|nome|naam|namn|navn|nazwa|имя|название|назва)(?: |$)/
+const OF_PEOPLE =
+  /family|order|class|count|number|code|status|author|user|file|site|owner|collector|recorder|observer|customer|supplier|vendor|donor|country|county|region|first|last|sur|nick|street|park|image|photo|sheet|group|category|location|place|garden|project/
 
 /** Characters of a text that may be more than a text. Patterns that look for the end of a long one could take hours. */
 export const LONGEST = 200

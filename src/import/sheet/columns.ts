@@ -1,7 +1,7 @@
 import { shown } from '../../base/printable.ts'
 import { AppError } from '../../domain/errors.ts'
 import { type CsvRow, isNothing, letters, type Mapping, type NamedColumns } from '../csv-rows.ts'
-import { headerIn } from './guess.ts'
+import { headerIn } from './header.ts'
 
 /**
  * Reads what each column holds from texts such as `name=Botanical name`.

@@ -1,5 +1,6 @@
 import { type CsvRow, isNothing, type Mapping } from '../csv-rows.ts'
 import { isSum } from './column-names.ts'
+import { looksLatin } from './looks.ts'
 import { IN_LIST, rowText } from './row-text.ts'
 
 /** The most rows that the page asks about. A sheet with more has another form than this looks for. */
@@ -27,8 +28,8 @@ export class DoubtfulRows {
     this.#counts[count] = (this.#counts[count] ?? 0) + 1
     const names = this.#name.flatMap((at) => row.cells[at] ?? [])
     const name = names.join(' ')
-    if (isSum(name) || (filled.length === 1 && isRemark(name))) take(this.#sums, row)
-    else if (filled.length === 1) take(this.#headings, row)
+    if (isSum(name) || (filled.length === 1 && isRemark(name) && !looksLatin(name))) take(this.#sums, row)
+    else if (filled.length === 1 && !looksLatin(name)) take(this.#headings, row)
   }
 
   /** The rows found so far with their texts, by their numbers. */

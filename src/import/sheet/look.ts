@@ -120,9 +120,19 @@ export class SheetLook {
   }
 }
 
+/**
+ * Whether so many rows lack a number in the column of the ids that the sheet has no ids: more than a person mends, and
+ * most of those of a column named `id`, or a twentieth. Of 36,546 rows of a herbarium, 4,773 have numbers such as 2-40.
+ */
+export const lacksIds = (columns: readonly string[], { id }: Mapping, { rows, withoutId }: Findings): boolean =>
+  id !== undefined && withoutId > MENDED && (isId(columns[id] ?? '') ? 2 : 20) * withoutId > rows
+const MENDED = 20
+
+const isId = (column: string): boolean => /^\s*id\s*$/i.test(column)
+
 /** The column named `id` that a sheet has, where none has numbers, so that ids are assigned. */
 export const idWithoutNumbers = (columns: readonly string[], { id }: Mapping): string | undefined =>
-  id === undefined ? columns.find((column) => /^\s*id\s*$/i.test(column)) : undefined
+  id === undefined ? columns.find(isId) : undefined
 
 /** The columns with a name or a cell that no member of a plant takes. */
 export const notKept = (columns: readonly string[], { id, name, tag }: Mapping): readonly string[] =>

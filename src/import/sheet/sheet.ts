@@ -10,15 +10,19 @@ import {
   separatorRow,
 } from '../csv-rows.ts'
 import type { WorkbookSheet } from '../workbook/workbook.ts'
+import { meaningOf } from './column-names.ts'
 import { unnamed } from './columns.ts'
 import { encodingOf, textsOf } from './encoding.ts'
-import { guess, headerIn } from './guess.ts'
+import { guess } from './guess.ts'
 import type { Encoding } from './guess-encoding.ts'
+import { headerIn } from './header.ts'
 
 /** Bytes of the beginning of a file that show how to read it. */
 export const LOOK = 65_536
 /** Rows in which the names of the columns are looked for. */
 const HEAD_ROWS = 20
+/** Rows by which the columns are guessed, as far as they are in the beginning. */
+const MOST_ROWS = 500
 const MOST_CHARACTERS = 2 ** 21 + 64
 
 export interface Sheet {
@@ -55,7 +59,7 @@ export async function plantSheetOf(sheets: readonly WorkbookSheet[]): Promise<Wo
   const fullest = sheets.toSorted((a, b) => b.tableRows - a.tableRows)
   for (const sheet of fullest.slice(0, MOST_OPENED)) {
     const { columns, below, header } = await openSheet(sheet.csv, AS_WRITTEN)
-    if (guess(columns, below, header !== 0).name.length > 0) return sheet
+    if (guess(columns, below, header !== 0, true).name.length > 0) return sheet
   }
   return fullest[0]
 }
@@ -88,14 +92,22 @@ export async function openSheet(file: Blob, chosen: Reading = {}, opening: Openi
   const encoding = chosen.encoding ?? (await encodingOf(file, isBeginning ? MOST_GUESSED : undefined))
   const text = await beginning(file, encoding)
   const separator = chosen.separator ?? separatorOf(text)
-  const isQuoted = chosen.isQuoted ?? (separator !== '\t' || !(await hasStrayMark(file, encoding, isBeginning)))
+  const isQuoted =
+    chosen.isQuoted ?? (quotes(text, separator) || !(await hasStrayMark(file, encoding, separator, isBeginning)))
   const found = firstRows(text, separator, isQuoted)
   const hasCurlyMarks = isQuoted && isInCurlyMarks(found[0])
-  const first = [...tidied(found, { separator, hasCurlyMarks })]
+  const rows = [...tidied(found, { separator, hasCurlyMarks })]
+  const first = rows.slice(0, HEAD_ROWS)
   const header = first.length === 0 ? 0 : (chosen.header ?? findHeader(first))
   const names = first.find(({ number }) => number === header)?.cells ?? []
-  const below = first.filter(({ number }) => number > header)
-  const width = Math.max(lastFilled(names) + 1, widthOf(below, header === 0 ? 1 : below.length / 2))
+  const below = rows.filter(({ number }) => number > header)
+  // A row has a cell without a name by intent where the row of the names has a place for it.
+  const own = below.filter(({ cells }) => cells.length <= names.length)
+  const width = Math.max(
+    lastFilled(names) + 1,
+    widthOf(own, 1),
+    header === 0 ? widthOf(first, 1) : widthOf(below, below.length / 2),
+  )
   const columns = Array.from({ length: width }, (_, i) => names[i]?.trim() || named(letters(i)))
   return { file, encoding, separator, isQuoted, hasCurlyMarks, header, columns, first, below }
 }
@@ -192,22 +204,31 @@ function firstRows(text: string, separator: Separator, isQuoted = true): CsvRow[
   const take = (divided: Generator<CsvRow, void>) => {
     for (const row of divided) {
       if (!isBlank(row) && !isSeparatorRow(row)) found.push(row)
-      if (found.length === HEAD_ROWS) break
+      if (found.length === MOST_ROWS) break
     }
   }
   take(rows.divide(text))
-  if (found.length < HEAD_ROWS) take(rows.end())
+  if (text.length < LOOK / 4 || found.length < HEAD_ROWS) take(rows.end())
   return found
 }
 
+/** Whether texts are in quotation marks where one has the separator: not between tabs and bars, nor in a list of names. */
+const quotes = (text: string, separator: Separator): boolean =>
+  (separator === ',' || separator === ';') && firstRows(text, separator, false).some(({ cells }) => cells.length > 1)
+
 /**
- * Whether a file with tabs has a quotation mark that is a part of its text, as those of GBIF: one that is misplaced, or
- * from which a text reaches over line ends and tabs.
+ * Whether a file that may do without has a quotation mark that is a part of its text, as those of GBIF: one that is
+ * misplaced, or from which a text reaches over line ends and separators.
  */
-async function hasStrayMark(file: Blob, encoding: Encoding, isBeginning: boolean): Promise<boolean> {
-  const rows = rowsBy('\t', true)
+async function hasStrayMark(
+  file: Blob,
+  encoding: Encoding,
+  separator: Separator,
+  isBeginning: boolean,
+): Promise<boolean> {
+  const rows = rowsBy(separator, true)
   const isStray = ({ cells, fault }: CsvRow): boolean =>
-    fault !== undefined || cells.some((cell) => cell?.includes('\n') === true && cell.includes('\t'))
+    fault !== undefined || cells.some((cell) => cell?.includes('\n') === true && cell.includes(separator))
   for await (const text of textsOf(file, encoding)) {
     for (const row of rows.divide(text)) if (isStray(row)) return true
   }
@@ -219,9 +240,18 @@ async function hasStrayMark(file: Blob, encoding: Encoding, isBeginning: boolean
 export const isSeparatorRow = (row: CsvRow): boolean => row.number === 1 && separatorRow(row, ANY) !== undefined
 const ANY: ReadonlySet<Separator> = new Set([','])
 
+/** Whether a separator is in the row of the names of columns, though hardly below it. */
+function namesColumns(text: string, separator: Separator): boolean {
+  const names = firstRows(text, separator).find(({ cells }) => cells.some((cell) => meaningOf(cell) !== undefined))
+  return names !== undefined && names.cells.length > 1
+}
+
+/** Rows with one cell for each other one, in a list of names. */
+const LIST = 4
+
 /**
  * Returns the separator that a first row such as `sep=;` names, or else the one by which most rows have the same number
- * of cells.
+ * of cells; in a list of names, of which a few have a comma, the one by which most rows have one cell.
  */
 function separatorOf(text: string): Separator {
   const said = /^"?sep=([,;\t|])/i.exec(text)?.[1] ?? ''
@@ -230,12 +260,15 @@ function separatorOf(text: string): Separator {
     .filter(isSeparator)
     .map((separator) => {
       const counts = Map.groupBy(firstRows(text, separator), ({ cells }) => cells.length)
+      const whole = counts.get(1)?.length ?? 0
       counts.delete(1)
       const [most = 0, cells = 0] = [...counts]
         .map(([count, rows]) => [rows.length, count] as const)
         .reduce((best, each) => (each[0] > best[0] ? each : best), [0, 0] as const)
-      return { separator, most, cells }
+      return { separator, most, cells, whole }
     })
   const [best] = scores.toSorted((a, b) => b.most - a.most || b.cells - a.cells)
-  return best?.separator ?? ','
+  const [least] = scores.toSorted((a, b) => b.whole - a.whole)
+  const isList = best !== undefined && best.whole >= LIST * best.most && !namesColumns(text, best.separator)
+  return (isList ? least : best)?.separator ?? ','
 }

@@ -140,7 +140,8 @@ suite('the page knows the usual names of columns', () => {
 
   test('but takes the species alone only without a genus, and parts only without a whole name', async () => {
     assert.deepEqual(await guessed('Species,Height\nAbies alba,2\n'), ['', 'Species', ''])
-    assert.deepEqual(await guessed('Genus,Species,Name\nAbies,alba,Silver fir\n'), ['', 'Name', ''])
+    assert.deepEqual(await guessed('Genus,Species,Name\nPinus,mugo,Pinus mugo\n'), ['', 'Name', ''])
+    assert.deepEqual(await guessed('Genus,Species,Name\nAbies,alba,Silver fir\n'), ['', 'Genus + Species', ''])
     assert.deepEqual(await guessed('Genus,Species\nAbies,Abies alba\n,Rosa\n'), ['', 'Species', ''])
     for (const other of ['Rosa,gallica', 'Acer,']) {
       assert.deepEqual(await guessed(`Genus,Species\nAbies,Abies alba\n${other}\n`), ['', 'Genus + Species', ''])
@@ -173,6 +174,23 @@ suite('the page knows the usual names of columns', () => {
     assert.deepEqual(await guessed('Pflanze;Sorte;Anzahl\nTomate;Roma;3\n'), ['', 'Pflanze + Sorte', ''])
     assert.deepEqual(await guessed('Common name,Variety\nTomato,Roma\n'), ['', 'Common name + Variety', ''])
     assert.deepEqual(await guessed("Name,Cultivar\nRosa 'Peace',Peace\nAbies,\n"), ['', 'Name', ''])
+  })
+
+  test('but takes parts beside numbers of plants, and a genus that says more than one word', async () => {
+    const sheet = 'code,nom,genre,genre_bota,espece\nE1,AR29627,VEG,Ginkgo,biloba\nE2,AR29628,VEG,Abies,alba\n'
+    assert.deepEqual(await guessed(`${sheet}E3,AR29629,VEG,Acer,rubrum\n`), ['', 'genre_bota + espece', ''])
+    assert.deepEqual(await guessed('Soil,Tree_Species,pH\na,Pine,5\nb,Birch,6\na,Oak,6\n'), ['', 'Tree_Species', ''])
+    assert.deepEqual(await guessed('X,Y,Name\n30.1,50.3,2274\n30.2,50.3,2275\n'), ['', '', ''])
+  })
+
+  test('but takes names in another language for no tag of those in Latin', async () => {
+    const rows = ['Linden,Tilia cordata', 'Red Maple,Acer rubrum', 'Oak,Quercus alba', 'Ginkgo,Ginkgo biloba']
+    assert.deepEqual(await guessed([...rows, ...rows].join('\n')), ['', 'Column B', ''])
+  })
+
+  test('in a list whose other columns are nearly empty', async () => {
+    const names = ['Abies alba', 'Acer rubrum', 'Ilex aquifolium', 'Tilia cordata', 'Rosa glauca', 'Quercus alba,N']
+    assert.deepEqual(await guessed(['taxon_name,status', ...names].join('\n')), ['', 'taxon_name', ''])
   })
 
   test('but takes no numbers for names', async () => {

@@ -22,6 +22,17 @@ interface Expected {
 /** Sheets as people have them, each with what is hard in it. */
 const SHEETS: Readonly<Record<string, Expected>> = {
   'backslash.csv': { header: 1, columns: ['', 'Name', 'Bed'], plants: ['Rosa glauca (B2)'], refused: 1 },
+  'bars-with-inches.csv': {
+    isQuoted: false,
+    header: 1,
+    columns: ['', 'Scientific name', 'Kind'],
+    plants: ['Achillea millefolium (Perennial)', 'Allium schoenoprasum (Herb)', 'Liatris spicata (Perennial)'],
+  },
+  'capitals.csv': {
+    header: 1,
+    columns: ['', 'ESPECIE', 'LUGAR'],
+    plants: ['APIUM GRAVEOLENS (INVERNADERO 1)', 'DELOSPERMA COOPERI (ROCALLA)', 'CYCLAMEN PERSICUM (INVERNADERO 2)'],
+  },
   'chinese.csv': {
     encoding: 'gb18030',
     header: 1,
@@ -43,6 +54,11 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     ],
   },
   'comments.csv': { header: 3, columns: ['', 'Name', 'Bed'], plants: ['Acer palmatum (B1)', 'Rosa glauca (B2)'] },
+  'coordinates.csv': {
+    header: 1,
+    columns: ['id', 'taxon.name', 'place_guess'],
+    plants: ['9001 Euphorbia resinifera (Fribourg)', '9002 Echeveria elegans (Bern)'],
+  },
   'darwin-core.csv': {
     header: 1,
     columns: ['catalogNumber', 'scientificName', 'locality'],
@@ -75,7 +91,21 @@ const SHEETS: Readonly<Record<string, Expected>> = {
       'Brassica oleracea Capitata Group (Bed 4)',
     ],
   },
+  'either-name.csv': {
+    header: 1,
+    columns: ['', 'Plant Name / Genus + Cultivar / Variety', ''],
+    plants: ['Bluestem The Blues', 'Chokeberry Low Mound'],
+  },
   'errors.xlsx': { header: 1, columns: ['Nr', 'Name', 'Bed'], plants: ['1 Acer palmatum (B1)'], refused: 3 },
+  'filed-as.csv': {
+    header: 1,
+    columns: ['', 'FiledAs', 'Room'],
+    plants: [
+      'Polygala vulgaris L. (123)',
+      'Anthospermum ferrugineum Eckl. & Zeyh. (123)',
+      'Gentianella campestris var. suecica (Froel.) Dostal (124)',
+    ],
+  },
   'float-ids.csv': {
     header: 1,
     columns: ['id', 'name', 'tag'],
@@ -90,6 +120,11 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     header: 1,
     columns: ['N°', 'Nom scientifique', 'Emplacement'],
     plants: ['1 Fagus sylvatica (allée côté forêt)', '2 Castanea sativa (allée)', '3 Acer pseudoplatanus (étang)'],
+  },
+  'fruit.csv': {
+    header: 1,
+    columns: ['', 'species_latin + name', ''],
+    plants: ['Prunus dulcis Nonpareil', 'Prunus dulcis Mission', 'Persea americana Hass', 'Persea americana Fuerte'],
   },
   'gbif-occurrences.tsv': {
     isQuoted: false,
@@ -148,13 +183,13 @@ const SHEETS: Readonly<Record<string, Expected>> = {
   },
   'hortusfox.csv': {
     header: 1,
-    columns: ['id', 'name', 'group'],
-    plants: ['1 Monstera deliciosa (plants)', '2 Ficus elastica (plants)'],
+    columns: ['id', 'name', 'location'],
+    plants: ['1 Monstera deliciosa (Living room)', '2 Ficus elastica (Office)'],
   },
   'house-plants.csv': {
     header: 1,
-    columns: ['', 'Latin', ''],
-    plants: ['Monstera deliciosa', 'Ficus elastica', 'Dracaena trifasciata'],
+    columns: ['', 'Latin', 'Room'],
+    plants: ['Monstera deliciosa (Living room)', 'Ficus elastica (Office)', 'Dracaena trifasciata (Bedroom)'],
   },
   'html-cells.csv': {
     header: 1,
@@ -244,6 +279,11 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     columns: ['번호', '학명', '위치'],
     plants: ['1 Pinus densiflora (정문)', '2 Forsythia koreana (연못가)', '3 Hibiscus syriacus (온실)'],
   },
+  'latin-without-name.csv': {
+    header: 1,
+    columns: ['', 'Column B', ''],
+    plants: ['Allium cernuum', 'Amsonia tabernaemontana', 'Chelone glabra', 'Vernonia lettermannii'],
+  },
   'latvian.csv': {
     header: 1,
     columns: ['', 'Latīniskais nosaukums', ''],
@@ -264,6 +304,28 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     header: 3,
     columns: ['', 'Genus + Species', 'House'],
     plants: ['Acer palmatum (H1)', 'Rosa glauca (H1)', 'Ilex aquifolium (H2)'],
+  },
+  'name-twice.csv': {
+    header: 1,
+    columns: ['', 'strSciName', ''],
+    plants: ['Abies balsamea', 'Carex debilis', 'Rosa blanda'],
+  },
+  'names-with-commas.txt': {
+    isQuoted: false,
+    header: 0,
+    columns: ['', 'Column A', ''],
+    plants: [
+      'Abies alba Mill.',
+      'Acer platanoides L.',
+      'Betula pendula Roth',
+      'Amsonia hubrichtii Woodson',
+      'Fagus sylvatica L.',
+      'Bidens laevis (L.) Britton, Sterns & Poggenb.',
+      'Ilex aquifolium L.',
+      'Rosa "Peace',
+      'Tilia cordata Mill.',
+      '"Sunset maple',
+    ],
   },
   'namespaces.csv': {
     header: 1,
@@ -292,6 +354,11 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     header: 0,
     columns: ['', 'Column A', ''],
     plants: ['Rosa canina', 'Salix alba', 'Tilia cordata'],
+  },
+  'no-header-cultivars.csv': {
+    header: 0,
+    columns: ['Column A', 'Column B', ''],
+    plants: ['1 Ablazing Rim', '2 Absolute Nil', '3 Airs and Arts'],
   },
   'no-header-donors.csv': {
     header: 0,
@@ -376,6 +443,7 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     columns: ['', 'Bezeichnung', ''],
     plants: ['Acer campestre, Heckenpflanze', "Äpfel 'Boskoop' Halbstamm", 'Rose »Gloria Dei«'],
   },
+  'products.csv': { header: 1, columns: ['', 'SKU Name', ''], plants: ['6 Inch Nepenthes', 'Boston Fern'] },
   'rank-columns.csv': {
     header: 1,
     columns: ['ACC_NUM', 'GENUS + SPECIES + INFRASPECIFIC_RANK + INFRASPECIFIC_EPITHET + CULTIVAR', ''],
@@ -437,8 +505,13 @@ const SHEETS: Readonly<Record<string, Expected>> = {
   },
   'snipe.csv': {
     header: 1,
-    columns: ['', 'Name', 'Category'],
-    plants: ['Acer palmatum (Tree)', 'Rosa glauca (Shrub)', 'Ficus (Shrub)'],
+    columns: ['', 'Name', 'Location'],
+    plants: ['Acer palmatum (Greenhouse)', 'Rosa glauca (Bed 2)', 'Ficus (Bed 3)'],
+  },
+  'some-whole.csv': {
+    header: 1,
+    columns: ['', 'Genus + Species', 'Room'],
+    plants: ['Acalypha hispida (1)', 'Rosa glauca (1)', 'Acer palmatum (2)'],
   },
   'spanish.csv': {
     encoding: 'windows-1252',

@@ -3,6 +3,7 @@ import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts
 import type { Mapping } from '../../../src/import/csv-rows.ts'
 import type { Decisions } from '../../../src/import/sheet/decided-rows.ts'
 import { guess } from '../../../src/import/sheet/guess.ts'
+import { lacksIds } from '../../../src/import/sheet/look.ts'
 import { say } from '../language/language.ts'
 import { askBeforeLosing } from '../page/leaving.ts'
 import { named } from '../page/named.ts'
@@ -41,6 +42,7 @@ export class ImportJob {
   readonly isSeen = signal(false)
   /** The plants that the import has added or changed, once they are known. */
   readonly imported = signal<readonly StoredPlant[]>([])
+  readonly #guess: Mapping
   #run: ImportRun | undefined
   #ending = new AbortController()
 
@@ -48,7 +50,8 @@ export class ImportJob {
   constructor(sheet: Sheet, mode: Mode, workbook?: WorkbookSheet) {
     this.sheet = sheet
     this.workbook = workbook
-    this.mapping = signal(guess(sheet.columns, sheet.below, sheet.header !== 0))
+    this.#guess = guess(sheet.columns, sheet.below, sheet.header !== 0)
+    this.mapping = signal(this.#guess)
     this.mode = signal(mode)
   }
 
@@ -118,7 +121,11 @@ export class ImportJob {
       else if (!isAbort(error)) this.fault.value = said(error)
     }
     // If the person has changed the mapping meanwhile, this result is out of date.
-    if (this.#run === run) this.step.value = next
+    if (this.#run !== run) return
+    const isOwn = this.mapping.value === this.#guess
+    if (next.kind === 'checked' && isOwn && lacksIds(this.sheet.columns, this.#guess, run.findings))
+      await this.checkWith(client, { id: undefined })
+    else this.step.value = next
   }
 
   /** Takes what the person says of a column, and checks again. */

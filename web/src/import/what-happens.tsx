@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
-import { idWithoutNumbers, usualReason } from '../../../src/import/sheet/look.ts'
+import { idWithoutNumbers, lacksIds, usualReason } from '../../../src/import/sheet/look.ts'
 import { IN_LIST, rowText } from '../../../src/import/sheet/row-text.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
@@ -23,7 +23,7 @@ export function WhatHappens({ job, findings, outcome, client }: WhatHappensProps
   const heads = first.find(({ number }) => number === header)
   const unnumbered = idWithoutNumbers(columns, mapping)
   const own = (text: string): JSX.Element => <bdi translate={false}>{text}</bdi>
-  const isWithoutIds = mapping.id !== undefined && 2 * withoutId > rows
+  const isWithoutIds = lacksIds(columns, mapping, findings)
   const reason = isWithoutIds || 2 * outcome.refused <= rows ? undefined : usualReason(outcome.refusedRows)
   const lines: ComponentChildren[] = [
     heads !== undefined && sayWith('import.headerRow', { row: header, names: own(rowText(heads, IN_LIST)) }),
