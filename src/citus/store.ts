@@ -25,12 +25,12 @@ import { dividePool, PoolShare, type PoolShares, storePool } from '../postgres/p
 import { countPlants, exported } from '../postgres/read/long-reads.ts'
 import { findPlants } from '../postgres/read/point-reader.ts'
 import { counted, countMatches, listPlants } from '../postgres/read/search.ts'
-import { StatisticsCache } from '../postgres/read/search-statistics.ts'
 import { listCountedTags } from '../postgres/read/tags.ts'
 import { postgresIds, postgresTokens, postgresWebhooks } from '../postgres/records.ts'
 import { PostgresWriter, startDryRun } from '../postgres/write/writer.ts'
 import type { PostgresAddress } from '../settings/postgres-address.ts'
 import { Lanes } from './lanes.ts'
+import { findOnShards } from './search.ts'
 import { ShardedPlants } from './sharded-plants.ts'
 import { Shards } from './shards.ts'
 
@@ -55,7 +55,6 @@ export class CitusStore implements Store {
   readonly #shards: Shards
   readonly #writer: PostgresWriter
   readonly #lanes: Lanes
-  readonly #statistics = new StatisticsCache()
   #closing: Promise<void> | undefined
 
   /** @throws OperatorError when the database can not be reached, or a worker may lose acknowledged writes */
@@ -113,7 +112,7 @@ export class CitusStore implements Store {
 
   listPlants(query: PlantQuery, limit: number, caller?: LazySignal): Promise<NewPlant[]> {
     const { searches } = this.#shares
-    const list = () => listPlants(searches, query, limit, searches.budget(caller?.signal), this.#statistics)
+    const list = () => listPlants(searches, query, limit, searches.budget(caller?.signal), findOnShards)
     return this.#shards.onAll(list)
   }
 
@@ -129,7 +128,7 @@ export class CitusStore implements Store {
     return this.#shards.onAll(() =>
       filter.words.length === 0
         ? counted(searches, filter, budget)
-        : countMatches(searches, filter, max, budget, this.#statistics),
+        : countMatches(searches, filter, max, budget, findOnShards),
     )
   }
 

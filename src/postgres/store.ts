@@ -29,7 +29,7 @@ import { Pool } from './pool/pool.ts'
 import { dividePool, type PoolShares, storePool } from './pool/pool-share.ts'
 import { countPlants, exported } from './read/long-reads.ts'
 import { findPlants, selectPlants, type Wish } from './read/point-reader.ts'
-import { countMatches, listPlants } from './read/search.ts'
+import { countMatches, findBy, listPlants } from './read/search.ts'
 import { StatisticsCache } from './read/search-statistics.ts'
 import { listTags } from './read/tags.ts'
 import { postgresIds, postgresTokens, postgresWebhooks } from './records.ts'
@@ -58,6 +58,7 @@ export class PostgresStore implements Store {
   readonly #writer: PostgresWriter
   readonly #upkeep: TableUpkeep
   readonly #statistics = new StatisticsCache()
+  readonly #find = findBy(this.#statistics)
   readonly #points: TimedGroups<Wish, NewPlant | undefined>
   readonly #queue: WriteQueue
   #changes: PostgresChangeLog | undefined
@@ -134,7 +135,7 @@ export class PostgresStore implements Store {
 
   listPlants(query: PlantQuery, limit: number, caller?: LazySignal): Promise<NewPlant[]> {
     const { searches } = this.#shares
-    return listPlants(searches, query, limit, searches.budget(caller?.signal), this.#statistics)
+    return listPlants(searches, query, limit, searches.budget(caller?.signal), this.#find)
   }
 
   listTags(query: TagQuery, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
@@ -144,7 +145,7 @@ export class PostgresStore implements Store {
 
   countMatches(filter: PlantFilter, max: number, signal?: AbortSignal): Promise<number> {
     const { searches } = this.#shares
-    return countMatches(searches, filter, max, searches.budget(signal), this.#statistics)
+    return countMatches(searches, filter, max, searches.budget(signal), this.#find)
   }
 
   async importPlants(

@@ -36,15 +36,27 @@ suite('while a worker', () => {
       const url = await newDatabase(() => {})
       const env = { PLANTSTORE_LOG_LEVEL: 'warn' }
       const { program, address } = await serveStore(t, url, ['--store-timeout', '2s'], { env })
-      const create = (id: number) => send('POST', `${address}/plants`, `{"id":${id},"name":"plant ${id}"}`)
+      const acknowledged = new Set<number>()
+      let longest = 0
+      const create = async (id: number) => {
+        const startedAt = performance.now()
+        const response = await send('POST', `${address}/plants`, `{"id":${id},"name":"plant ${id}"}`)
+        longest = Math.max(longest, performance.now() - startedAt)
+        if (response.status === 200) acknowledged.add(id)
+        return response
+      }
       assert.deepEqual(Object.keys(await statuses(0, create)), ['200'])
       assert.equal(await readiness(address), 200)
 
       const [lost, living] = cluster.workers as [PostgresServer, PostgresServer]
       const reachable = await idsOn(url, living, 20_000, 1000)
+      t.diagnostic(`an answer took up to ${Math.round(longest)} ms before`)
       await begin(lost)
+      longest = 0
       // The first requests discover the loss.
       await statuses(10_000, create)
+      t.diagnostic(`an answer took up to ${Math.round(longest)} ms while the first discovered the loss`)
+      longest = 0
       const created = new Set<number>()
       const told = new Set<string>()
       await each(20_000, async (id) => {
@@ -53,6 +65,7 @@ suite('while a worker', () => {
         if (response.status === 200) created.add(id)
         else told.add(body)
       })
+      t.diagnostic(`an answer took up to ${Math.round(longest)} ms afterwards`)
       const share = (ids: ReadonlySet<number>) => reachable.filter((id) => ids.has(id)).length / reachable.length
       t.diagnostic(`${share(created)} of the creates on the other worker were served`)
       assert.ok(share(created) >= SERVED, `${share(created)} were created`)
@@ -95,6 +108,9 @@ suite('while a worker', () => {
       assert.equal((await send('GET', `${address}/plants?q=plant`)).status, 200)
       assert.equal(await readiness(address), 200)
       await program.tells(new RegExp(`the worker 127\\.0\\.0\\.1:${lost.port} is back`))
+      const stored = await query<{ id: number }>(url, 'SELECT id::integer FROM plants')
+      const missing = acknowledged.difference(new Set(stored.map(({ id }) => id)))
+      assert.deepEqual([...missing], [], `of ${acknowledged.size} acknowledged`)
     })
   }
 })

@@ -163,7 +163,7 @@ suite('a precondition that an operation does not take', () => {
       const other: Readonly<Record<string, number>> = {
         getStart: 303,
         getResourceMetadata: 404,
-        ...(isDistributed() ? { listChanges: 404, listActions: 404, listWebhooks: 404 } : {}),
+        ...(isDistributed() ? { listChanges: 404, listDeletedPlants: 404, listActions: 404, listWebhooks: 404 } : {}),
       }
       const expected = other[id] ?? (answer.headers.etag === undefined ? 200 : 304)
       assert.equal(answer.status, expected, id)

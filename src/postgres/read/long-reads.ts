@@ -2,9 +2,8 @@ import type { NewPlant } from '../../domain/plant.ts'
 import type { PlantFilter, PlantOrder } from '../../domain/plant-query.ts'
 import { budgetOf, type Client, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
-import { wordQuery } from '../search-terms.ts'
 import { matching } from './search.ts'
-import { ordering, storableTags, tagging } from './search-conditions.ts'
+import { conditionsOf, ordering, where } from './search-conditions.ts'
 
 /** Milliseconds for one statement: a filter may skip many plants until it finds one. */
 const STEP = 10 * 60_000
@@ -44,19 +43,10 @@ async function* plantsAt(run: Run, cursor: string): AsyncGenerator<readonly NewP
 }
 
 /** Selects the plants of a filter, in order. The index of words may add a few plants that do not match. */
-function selectStatement(
-  { words, tags, ...filter }: PlantFilter,
-  order: PlantOrder,
-): { text: string; values: unknown[] } {
-  const conditions: string[] = []
+function selectStatement(filter: PlantFilter, order: PlantOrder): { text: string; values: unknown[] } {
   const values: unknown[] = []
-  const parameter = (value: unknown) => `$${values.push(value)}`
-  const tagged = tagging({ ...filter, tags: storableTags(tags) }, parameter)
-  if (tagged !== undefined) conditions.push(tagged)
-  else if (tags.length > 0) conditions.push('false')
-  if (words.length > 0) conditions.push(`words @@ ${parameter(wordQuery(words))}::tsquery`)
-  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-  return { text: `SELECT id, name, tag FROM plants ${where} ORDER BY ${ordering(order)}`, values }
+  const conditions = conditionsOf(filter, (value) => `$${values.push(value)}`)
+  return { text: `SELECT id, name, tag FROM plants ${where(conditions)} ORDER BY ${ordering(order)}`, values }
 }
 
 /** Counts the plants, on a dedicated client. Leaves the transaction open; the end of the client ends it. */

@@ -5,6 +5,7 @@ import {
   hasTagging,
   isByName,
   isDescending,
+  type PlantFilter,
   type PlantOrder,
   type PlantQuery,
   type Position,
@@ -56,6 +57,14 @@ export function tagging(filter: TagFilter, parameter: Parameter): string | undef
   if (tags.length === 1) all.unshift(`tag = ${parameter(tags[0])}`)
   if (tags.length > 1) all.unshift(`tag = ANY (${parameter(tags)}::text[])`)
   return all.length > 1 ? `(${all.join(' OR ')})` : (all[0] ?? 'false')
+}
+
+/** The conditions of a filter. The index of words may add a few plants that do not match. */
+export function conditionsOf({ words, tags, ...filter }: PlantFilter, parameter: Parameter): string[] {
+  const tagged = tagging({ ...filter, tags: storableTags(tags) }, parameter)
+  const conditions = [tagged ?? (tags.length > 0 ? 'false' : [])].flat()
+  if (words.length > 0) conditions.push(`words @@ ${parameter(wordQuery(words))}::tsquery`)
+  return conditions
 }
 
 /** The condition of a tag that begins with a text. */
@@ -266,5 +275,5 @@ function select(conditions: readonly string[], hits: readonly string[]): string 
   return `SELECT id, name, tag, sort_key, ${hit} AS hit FROM plants ${where(conditions)}`
 }
 
-const where = (conditions: readonly string[]): string =>
+export const where = (conditions: readonly string[]): string =>
   conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`

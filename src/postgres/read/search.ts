@@ -16,19 +16,26 @@ import { Sources, storableTags, tagging } from './search-conditions.ts'
 import { set, walk } from './search-statement.ts'
 import type { SearchStatistics, StatisticsCache } from './search-statistics.ts'
 
+/** Finds the first plants of a query. The index of words may add a few plants that do not match. */
+export type Find = (run: Run, query: PlantQuery, limit: number) => Promise<readonly NewPlant[]>
+
+export const findBy =
+  (kept: StatisticsCache): Find =>
+  async (run, query, limit) =>
+    search(run, query, limit, await kept.current(run))
+
 export async function listPlants(
   share: PoolShare,
   query: PlantQuery,
   limit: number,
   budget: Budget,
-  kept: StatisticsCache,
+  find: Find,
 ): Promise<NewPlant[]> {
-  const find = async (run: Run) => search(run, query, limit, await kept.current(run))
-  const rows = await share.with(find, budget)
+  const rows = await share.with((run) => find(run, query, limit), budget)
   const found = await matching(query, rows)
   if (found.length === rows.length || rows.length < limit) return found
   // The index added plants that do not match. Reads the page again, with plants in their place, from one snapshot.
-  const refill = async (run: Run) => fill(run, query, limit, await kept.current(run))
+  const refill = (run: Run) => fill(run, query, limit, find)
   return share.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', refill, budget)
 }
 
@@ -38,10 +45,10 @@ export async function countMatches(
   filter: PlantFilter,
   max: number,
   budget: Budget,
-  kept: StatisticsCache,
+  find: Find,
 ): Promise<number> {
   if (filter.words.length > 0) {
-    return (await listPlants(share, { ...filter, order: 'id', after: undefined }, max, budget, kept)).length
+    return (await listPlants(share, { ...filter, order: 'id', after: undefined }, max, budget, find)).length
   }
   return counted(share, filter, budget, 'sum(plants) FROM (TABLE tag_counts UNION ALL TABLE tag_changes) AS each')
 }
@@ -72,10 +79,10 @@ export async function matching(filter: PlantFilter, plants: readonly NewPlant[])
 const MAX_REFILL = 1000
 
 /** Reads larger and larger pages: all plants of the store may be some that the index has added. */
-async function fill(run: Run, query: PlantQuery, limit: number, statistics: SearchStatistics): Promise<NewPlant[]> {
+async function fill(run: Run, query: PlantQuery, limit: number, find: Find): Promise<NewPlant[]> {
   const found: NewPlant[] = []
   for (let after = query.after, size = limit; ; size = Math.min(MAX_REFILL, 4 * size)) {
-    const page = await search(run, { ...query, after }, size, statistics)
+    const page = await find(run, { ...query, after }, size)
     found.push(...(await matching(query, page)))
     const last = page.at(-1)
     if (last === undefined || found.length >= limit || page.length < size) return found.slice(0, limit)
