@@ -10,20 +10,25 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { OperatorError } from '../src/base/operator-error.ts'
 import type { NewPlant } from '../src/domain/plant.ts'
 import { openExclusive, openReader, openWriter } from '../src/sqlite/connection.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
+import { TESTER } from './support/actor.ts'
 import { cleanUp } from './support/clean-up.ts'
+import { createPlant } from './support/create-plant.ts'
 import { isIntact, plantsIn, snapshot, tempFolder } from './support/files.ts'
 import { Load, send } from './support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
-import { run, startServer } from './support/process.ts'
+import { openSqlite } from './support/open-sqlite.ts'
+import { run, type Server, startServer } from './support/process.ts'
 import { importAll } from './support/store-calls.ts'
-import { plant } from './support/store-under-test.ts'
+import { plant, refusal } from './support/store-under-test.ts'
+import { settled } from './support/until.ts'
+import { wholeFile } from './support/whole-file.ts'
 
 /** How commands open a store which no service has open. */
 const WAYS = [
@@ -56,12 +61,19 @@ interface Written {
   readonly plants: readonly NewPlant[]
 }
 
-/** Opens the store in a folder, creates plants, and closes it, or leaves its files as a crash would. */
-async function write(folder: string, first: number, end: 'crash' | 'close'): Promise<Written> {
+/** Opens the store in a folder, creates plants in two commits, and closes it, or leaves its files as a crash would. */
+async function write(
+  folder: string,
+  first: number,
+  end: 'crash' | 'close',
+  meanwhile: (path: string) => void = () => {},
+): Promise<Written> {
   const path = join(folder, 'plants.db')
   const store = await SqliteStore.open(path, { serving: true, create: true, maxWaiting: 1, onFatal })
   const plants = Array.from({ length: 100 }, (_, i) => plant(BigInt(first + i), `plant ${i}`))
-  await importAll(store, plants)
+  await importAll(store, plants.slice(0, 50))
+  meanwhile(path)
+  await importAll(store, plants.slice(50))
   const files = ['', '-wal', '-shm'].map((suffix) => path + suffix)
   // Another process copies, because closing a file of the open store would drop the locks of this process.
   if (end === 'crash') for (const file of files) execFileSync('cp', [file, `${file}.kept`])
@@ -159,15 +171,9 @@ for (const [way, makeBackup] of Object.entries(BACKUPS)) {
 test('a backup of a served store beside the log of its time is refused', async (t) => {
   const folder = tempFolder(t)
   const backup = join(tempFolder(t), 'backup.db')
-  const { program, address, storePath } = await startServer(t, folder)
-  const load = new Load(address)
-  await load.reaches(100)
-  query(storePath, `VACUUM INTO '${backup}'`)
-  await load.reaches(load.acknowledged.size + 100)
-  await load.stop()
-  await program.kill()
-  copyFileSync(backup, storePath)
-  await assertRefused(folder, storePath, /the log \S+-wal belongs to another file/)
+  const { path } = await write(folder, 0, 'crash', (store) => query(store, `VACUUM INTO '${backup}'`))
+  copyFileSync(backup, path)
+  await assertRefused(folder, path, /the log \S+-wal belongs to another file/)
 })
 
 test('a newer store beside an old log is refused', async (t) => {
@@ -213,8 +219,7 @@ test('a start through a dangling symbolic link creates the store at the target',
   program.signal('SIGTERM')
   assert.equal((await program.outcome).code, 0)
   assert.match(snapshot(folder)['plants.db'] ?? '', /mode 600/)
-  await startServer(t, links)
-  assert.deepEqual([...plantsIn(path).keys()], [1n])
+  await assertOpens({ path: join(links, 'plants.db'), plants: [plant(1n, 'a')] })
 })
 
 test('circular symbolic links, and links into a missing folder, are refused', async (t) => {
@@ -232,20 +237,27 @@ test('circular symbolic links, and links into a missing folder, are refused', as
   }
 })
 
+/** The server that the tests of a second one share. */
+let first: Promise<Server> | undefined
+const firstServer = (): Promise<Server> => {
+  first ??= startServer(wholeFile, tempFolder(wholeFile))
+  return first
+}
+
 test('a second server on any name of a served file is refused, and the first one continues', async (t) => {
-  const folder = tempFolder(t)
   const elsewhere = tempFolder(t)
-  const { address, storePath } = await startServer(t, folder)
+  const { address, storePath } = await firstServer()
   const refusals = async (name: string, why: RegExp) => {
     await assertNotServed(join(elsewhere, name), why)
     assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
   }
   symlinkSync(storePath, join(elsewhere, 'symbolic.db'))
   await refusals('symbolic.db', /another service already serves it/)
-  symlinkSync(folder, join(elsewhere, 'folder'))
+  symlinkSync(dirname(storePath), join(elsewhere, 'folder'))
   await refusals('folder/plants.db', /another service already serves it/)
   linkSync(storePath, join(elsewhere, 'hard.db'))
   await refusals('hard.db', /the file has 2 names \(hard links\)/)
+  rmSync(join(elsewhere, 'hard.db'))
   assert.ok(!existsSync(join(elsewhere, 'hard.db-wal')) && !existsSync(join(elsewhere, 'hard.db.lock')))
 })
 
@@ -257,9 +269,8 @@ test('a start serves a store that a crash during its creation left with a second
 })
 
 test('a second server on another mount of the file is refused', async (t) => {
-  const folder = tempFolder(t)
   const mounted = join(tempFolder(t), 'plants.db')
-  const { address, storePath } = await startServer(t, folder)
+  const { address, storePath } = await firstServer()
   writeFileSync(mounted, '')
   if (!(isRoot && isLinux && runs('mount', '--bind', storePath, mounted))) {
     return notTestedHere(t, 'a file that is mounted elsewhere, because nothing can be mounted')
@@ -270,10 +281,7 @@ test('a second server on another mount of the file is refused', async (t) => {
 })
 
 test('a store whose file alone is mounted is warned of at the start', async (t) => {
-  const folder = tempFolder(t)
-  const { program, storePath } = await startServer(t, folder)
-  program.signal('SIGTERM')
-  await program.outcome
+  const { path: storePath } = await write(tempFolder(t), 0, 'close')
   const mounted = join(tempFolder(t), 'plants of a\\b.db')
   writeFileSync(mounted, '')
   if (!(isRoot && isLinux && runs('mount', '--bind', storePath, mounted))) {
@@ -311,25 +319,37 @@ test('no connection makes a file where a store was moved away', (t) => {
   }
 })
 
-const GONE = 'was removed or replaced while it was in use'
+const GONE = /was removed or replaced while it was in use/
 
-for (const [what, suffix, harm, says] of [
-  ['its log is removed', '-wal', (path: string) => rmSync(path), GONE],
+for (const [what, suffix, harm, why] of [
   ['its log is replaced', '-wal', replaceByNothing, GONE],
-  ['its log becomes a loop of links', '-wal', replaceByLoop, 'cannot be reached any more: ELOOP'],
-  ['the index of its log is removed', '-shm', (path: string) => rmSync(path), GONE],
+  ['its log becomes a loop of links', '-wal', replaceByLoop, /cannot be reached any more/],
+  ['the index of its log is removed', '-shm', rmSync, GONE],
 ] as const) {
-  test(`the service acknowledges nothing more and exits when ${what}`, async (t) => {
-    const { program, address, storePath } = await startServer(t, tempFolder(t))
-    const load = new Load(address)
-    await load.reaches(50)
-    harm(storePath + suffix)
-    const harmedAt = performance.now()
-    await load.done
-    const seconds = (performance.now() - harmedAt) / 1000
-    const { code, stderr } = await program.outcome
-    assert.match(stderr, new RegExp(`the file \\S+plants.db${suffix} ${says}`))
-    assert.equal(code, 1)
-    assert.ok(seconds < 10, `the service continued for ${seconds} s`)
+  test(`a store acknowledges nothing more and reports when ${what}`, async (t) => {
+    const path = join(tempFolder(t), 'plants.db')
+    const fatal = Promise.withResolvers<Error>()
+    const { store } = await openSqlite(t, { path, onFatal: fatal.resolve })
+    await importAll(store, [plant(1n)])
+    harm(path + suffix)
+    const error = await settled(fatal.promise, 'the store goes on')
+    assert.ok(error.message.includes(`the file ${path}${suffix} `), error.message)
+    assert.match(error.message, why)
+    await assert.rejects(createPlant(store, plant(2n), { mustBeNew: false }), refusal(50301))
+    await assert.rejects(store.importPlants([plant(3n)], 'add', TESTER), refusal(50301))
   })
 }
+
+test('the service acknowledges nothing more and exits when the log of its store is removed', async (t) => {
+  const { program, address, storePath } = await startServer(t, tempFolder(t))
+  const load = new Load(address)
+  await load.reaches(50)
+  rmSync(`${storePath}-wal`)
+  const harmedAt = performance.now()
+  await load.done
+  const seconds = (performance.now() - harmedAt) / 1000
+  const { code, stderr } = await program.outcome
+  assert.match(stderr, /the file \S+plants.db-wal was removed or replaced while it was in use/)
+  assert.equal(code, 1)
+  assert.ok(seconds < 10, `the service continued for ${seconds} s`)
+})

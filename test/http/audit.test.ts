@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { AppError } from '../../src/domain/errors.ts'
+import { standingTime } from '../support/clock.ts'
 import { contract } from '../support/conforms.ts'
 import { untilStored } from '../support/import.ts'
 import { openImport, untilIdle } from '../support/long-work.ts'
@@ -196,8 +197,9 @@ suite('the audit log', () => {
     assert.equal(lines[0]?.['req'], '0')
   })
 
-  test('has no lines about reads, unknown clients and refusals under load', async () => {
+  test('has no lines about reads, unknown clients and refusals under load', async (t) => {
     const service = await emptyService({ rateLimit: '1' })
+    standingTime(t)
     const { secret } = await service.issueToken(['plants:read', 'plants:write'])
     await service.send('GET', '/plants/1', as(secret))
     assert.equal((await service.create({ id: 1, name: 'x' }, as(secret))).status, 429)

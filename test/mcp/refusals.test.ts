@@ -16,6 +16,7 @@ import {
   postMessage,
   refusedAs,
 } from '../support/agents.ts'
+import { standingTime } from '../support/clock.ts'
 import { Issuer } from '../support/issuer.ts'
 import { RawConnection } from '../support/raw.ts'
 import { type Answer, emptyService, errorOf, messageOf, SECRET } from '../support/service.ts'
@@ -305,8 +306,9 @@ suite('one token', () => {
     assert.equal(messageOf(await service.send('GET', '/plants/2')), 'there is no plant with the id 2')
   })
 
-  test('pays once for a call under a rate limit', async () => {
+  test('pays once for a call under a rate limit', async (t) => {
     const service = await emptyService({ mcp: 'on', rateLimit: '1' })
+    standingTime(t)
     const sent = () => callTool(service, 'list_tags', {})
     const answers = [await sent(), await sent()]
     assert.deepEqual(

@@ -10,6 +10,12 @@ export function movableTime(t: TestContext): (milliseconds: number) => void {
   }
 }
 
+/** Lets the times of `performance.now()` in this process stand still, however busy the machine is. */
+export function standingTime(t: TestContext): void {
+  const now = performance.now()
+  t.mock.method(performance, 'now', () => now)
+}
+
 /** Lets the wall clock of this process run on from where a test sets it. @returns sets it forward, or back */
 export function movableClock(t: TestContext): (milliseconds: number) => void {
   const now = Date.now.bind(Date)
