@@ -140,7 +140,7 @@ export class PostgresStore implements Store {
 
   listTags(query: TagQuery, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
     const { searches } = this.#shares
-    return listTags(searches.within(searches.budget(signal)), query, limit)
+    return listTags(searches.within(searches.budget(signal)), query, limit, this.#statistics)
   }
 
   countMatches(filter: PlantFilter, max: number, signal?: AbortSignal): Promise<number> {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
+import { NEWEST_ROWS } from '../../src/postgres/changes/log-sql.ts'
 import { rowsAfter } from '../../src/postgres/changes/read-rows.ts'
 import { Retention } from '../../src/postgres/changes/retention.ts'
 import { Pool } from '../../src/postgres/pool/pool.ts'
@@ -55,6 +57,27 @@ async function buffersOfPage(t: TestContext, plants: number): Promise<number> {
 test('PostgreSQL: a page of the feed reads no more of a long import than of a short one', async (t) => {
   const [short, long] = [await buffersOfPage(t, 10_000), await buffersOfPage(t, 100_000)]
   assert.ok(long <= 2 * short, `${short} pages of the server after 10,000 plants, ${long} after 100,000`)
+})
+
+test('PostgreSQL: what is deleted is read without the texts of what was only created', async (t) => {
+  const url = await newUrl(t)
+  const store = await openStore(t, url)
+  for (let from = 0; from < 10_000; from += 1000) {
+    await importAll(
+      store,
+      Array.from({ length: 1000 }, (_, i) => plant(BigInt(from + i), randomBytes(150).toString('base64'))),
+    )
+  }
+  const end = (await logOf(store).read({ ...FIRST, limit: 1 })).next
+  assert.ok(end !== undefined)
+  const pool = poolOf(t, url)
+  const read = (isOfDeleted: boolean) => {
+    const values = [HUGE, HUGE, 0, 1000, 20_000].map(String)
+    const statement = { name: `newest ${isOfDeleted}`, text: NEWEST_ROWS, values: [...values, isOfDeleted ? 't' : 'f'] }
+    return buffersOf(pool, (run) => run(statement))
+  }
+  const [deletions, changes] = [await read(true), await read(false)]
+  assert.ok(deletions < changes / 4, `${deletions} pages of the server without texts, ${changes} with them`)
 })
 
 test('PostgreSQL: changes go when all of their tick are older than the log keeps, and their positions are refused', async (t) => {

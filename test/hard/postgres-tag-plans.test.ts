@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { isByName, PLANT_ORDERS } from '../../src/domain/plant-query.ts'
-import { SearchStatistics } from '../../src/postgres/read/search-statistics.ts'
+import type { Run } from '../../src/postgres/pool/client.ts'
+import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
+import { SearchStatistics, StatisticsCache } from '../../src/postgres/read/search-statistics.ts'
+import { listTags } from '../../src/postgres/read/tags.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { openStore } from '../support/open-postgres.ts'
 import { newDatabase, query } from '../support/postgres.ts'
@@ -72,4 +75,25 @@ test('a search for frequent words that no plant has together looks at the first 
     const read = scans.filter((part) => part['Relation Name'] === 'plants').reduce(readOf, 0)
     assert.ok(read < 6000, `${order}: ${read} plants`)
   }
+})
+
+test('tags with a word that most names have are found without a look at the plants, and those with a rare word by them', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const many = Array.from({ length: 25_000 }, (_, i) => plant(BigInt(i), `alba ${i}`, `acc/${i}`))
+  await importAll(await openStore(t, url), [...many, plant(-1n, 'alba', 'zz rosa')])
+  await query(url, 'VACUUM (ANALYZE) plants')
+  const searches = new PoolShare(poolOf(t, url), 1)
+  const readOfPlants = async (word: string) => {
+    const texts: string[] = []
+    const tags = await searches.with((run) => {
+      const noting: Run = (statement) => {
+        texts.push(statement.text)
+        return run(statement)
+      }
+      return listTags(noting, { words: [word] }, 100, new StatisticsCache())
+    })
+    return { tags, reads: texts.filter((text) => /FROM plants\b/.test(text)).length }
+  }
+  assert.deepEqual(await readOfPlants('alba'), { tags: [], reads: 0 })
+  assert.deepEqual(await readOfPlants('rosa'), { tags: [{ tag: 'zz rosa', plants: 1 }], reads: 1 })
 })
