@@ -367,7 +367,7 @@ suite('the page, for many plants at once,', () => {
         ids.slice(-3),
         [0, 1, 2].map((i) => [next + i, `${word} 0`, 'herbs']),
       )
-      await pressOn(page, button(page, 'Print their labels'))
+      await pressOn(page, button(page, 'Print labels'))
       await page.getByText('3 labels', { exact: true }).waitFor()
       await noticeOf(page, `Added 3 plants like ${30_000 + PHONE.width}`).waitFor()
       await undoFromNotice(page, '3 plants')

@@ -112,8 +112,8 @@ suite('the page in a network that asks for a sign-in of its own', () => {
       await openView(page, 'Tokens')
       await page.getByRole('button', { name: `Revoke: a test (${token.id})` }).click()
       portal.answer = PAGE
-      await page.getByRole('button', { name: 'Revoke it' }).click()
-      await withoutWaits(page, page.getByText(`a test was not revoked. ${HELD_UP}`))
+      await page.getByRole('button', { name: 'Revoke', exact: true }).click()
+      await withoutWaits(page, page.getByText(`“Revoke: a test” failed. ${HELD_UP}`))
       portal.answer = undefined
       await openView(page, 'Import')
       const file = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from('id,name\n2,Fagus\n') }

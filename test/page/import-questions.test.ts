@@ -318,7 +318,7 @@ suite('the page, after an import,', () => {
       await assertFits(page)
       const show = page.getByRole('link', { name: 'Show them' })
       assert.match((await show.getAttribute('href')) ?? '', /^#\/plants\?tag=a&tag=b&sort=-id$/)
-      await page.getByRole('button', { name: 'Print their labels' }).click()
+      await page.getByRole('button', { name: 'Print labels' }).click()
       await page.getByText('3 labels', { exact: true }).waitFor()
       await page.goBack()
       const carex = (await service.plants()).find(({ name }) => name === 'Carex')

@@ -232,7 +232,7 @@ suite('the page, for imports,', () => {
     await choose(page, 'labelled.csv', Buffer.from(['name;tag', ...rows].join('\n')))
     await page.getByRole('button', { name: 'Check the file' }).click()
     await page.getByRole('button', { name: 'Import 1,001 plants' }).click()
-    await page.getByRole('button', { name: 'Print their labels' }).click()
+    await page.getByRole('button', { name: 'Print labels' }).click()
     await page.getByText('Labels 1 to 1,000 of 1,001').waitFor()
   })
 })

@@ -162,7 +162,7 @@ suite('the page speaks', () => {
       await page.locator('#token-name').fill('κλείς')
       await page.locator('#token-day').fill('2001-01-01')
       await page.locator('form.new-token button[type=submit]').click()
-      const alert = page.getByRole('alert').filter({ hasText: 'Nicht angelegt.' })
+      const alert = page.getByRole('alert').filter({ hasText: 'Nicht gespeichert; Ihre Eingabe bleibt erhalten.' })
       await alert
         .locator('[lang=en]')
         .filter({ hasText: /expiresAt/i })
@@ -173,7 +173,11 @@ suite('the page speaks', () => {
         else await route.continue()
       })
       await page.locator('form.new-token button[type=submit]').click()
-      await page.getByText('Nicht angelegt. Der Bestand hat so viele Token, wie der Betreiber erlaubt.').waitFor()
+      await page
+        .getByText(
+          'Nicht gespeichert; Ihre Eingabe bleibt erhalten. Der Bestand hat so viele Token, wie der Betreiber erlaubt.',
+        )
+        .waitFor()
       assert.equal(await alert.locator('[lang]').count(), 0)
     },
     { locale: 'de-DE' },

@@ -170,7 +170,7 @@ suite('a person who leaves the page', () => {
     await untilFocused(page, signOut)
     await progressOf(page).getByText('5,000 of 6,000 plants').waitFor()
     await page.keyboard.press('Enter')
-    await pressOn(page, dialog.getByRole('button', { name: 'Sign out and lose it' }))
+    await pressOn(page, dialog.getByRole('button', { name: 'Sign out' }))
     await untilFocused(page, page.getByLabel('Access token'))
     goOn()
     await page.keyboard.type(SECRET)

@@ -144,7 +144,7 @@ suite('the page, for a person who signs in,', () => {
 
       const other = await context.newPage()
       await other.goto(`${address}#token=${secret}`)
-      await other.getByRole('button', { name: 'Stay signed in' }).click()
+      await other.getByRole('button', { name: 'Cancel' }).click()
       await other.getByText('Signed in as the operator').waitFor()
       await other.goto(`${address}#token=${secret}`)
       await pressOn(other, other.getByRole('button', { name: 'Sign in with the link' }))
@@ -153,7 +153,7 @@ suite('the page, for a person who signs in,', () => {
       assert.equal(await other.evaluate(STORED), SECRET, 'the device remembers what it has remembered')
 
       await page.goto(`${address}#token=${secret}`)
-      await pressOn(page, dialog.getByRole('button', { name: 'Sign in with the link and lose it' }))
+      await pressOn(page, dialog.getByRole('button', { name: 'Sign in with the link' }))
       await page.getByText('Signed in as a test').waitFor()
       assert.equal(await page.getByLabel('What is the token for?').inputValue(), '')
       await service.send('DELETE', `/tokens/${token.id}`)

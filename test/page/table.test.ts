@@ -373,7 +373,7 @@ suite('the table of the page', () => {
     await page.getByRole('button', { name: 'Tag: zz bed (1)' }).waitFor()
     await page.getByLabel('Search plants').fill('')
     await page.locator('.tag-filter summary').click()
-    await page.getByRole('button', { name: 'More tags' }).waitFor()
+    await page.getByRole('button', { name: 'Show more' }).waitFor()
     await page.locator('#tag-part').fill('zz')
     await page.getByLabel('zz bed 1').check()
     await page.waitForURL(/tag=zz/)

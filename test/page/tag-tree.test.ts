@@ -90,7 +90,7 @@ suite('the tags of the page, as a tree,', () => {
       await page.keyboard.press('Escape')
       await pressOn(page, page.getByRole('link', { name: 'Print labels' }))
       await page.getByText('3 labels', { exact: true }).waitFor()
-      await page.getByText('Only plants with the tag conifer/…').waitFor()
+      await page.getByText('Plants tagged conifer/…').waitFor()
       await page.goBack()
       await shows(page, 2, 3, 4)
 
@@ -198,19 +198,19 @@ suite('the tags of the page, as a tree,', () => {
     await summary(page, /^Tags/).click()
     const bed = page.locator('.panel summary', { hasText: '1,001 plants' })
     await bed.click()
-    await page.getByText('800 more match.').waitFor()
+    await page.getByText('and 800 more').waitFor()
     assert.equal(await page.getByRole('checkbox', { name: /^bed/ }).count(), 200)
     // The service finds a group behind the tags that were read, and counts what the search leaves out.
     await page.getByLabel('Find a tag').fill('a')
     await page.getByRole('checkbox', { name: 'zone/a2 1 plant' }).waitFor()
     await page.locator('.panel summary', { hasText: /^zone\/.*3 plants$/ }).waitFor()
     await page.getByLabel('Find a tag').fill('')
-    await page.getByRole('button', { name: 'More tags' }).click()
+    await page.getByRole('button', { name: 'Show more' }).click()
     await page.locator('.panel summary', { hasText: /^zone\/.*3 plants$/ }).waitFor()
     await bed.click()
     // More than the list shows: the groups stay as they are.
     await page.getByLabel('Find a tag').fill('bed/')
-    await page.getByText('801 more match.').waitFor()
+    await page.getByText('and 801 more').waitFor()
   })
 
   test('are at most three groups deep, and a tag alone in its group stands for itself', () => {

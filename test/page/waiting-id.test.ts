@@ -32,7 +32,7 @@ suite('two plants under one id, without a network,', () => {
       await line(page, '1 change waits on this device.')
       const keeps = (id: number, name: string) => `Another plant waits on this device under the id ${id}: ${name}.`
       await addAs(page, 6010, 'Quercus')
-      await line(page, `Not added; what you typed is kept. ${keeps(6010, 'Rosa canina')}`)
+      await line(page, `Not saved; what you typed is kept. ${keeps(6010, 'Rosa canina')}`)
       await addAs(page, 6012, 'Abies')
       await line(page, '2 changes wait on this device.')
       await addAs(page, 6012, 'Picea')
@@ -42,7 +42,7 @@ suite('two plants under one id, without a network,', () => {
       await addAs(page, 6011, 'Betula')
       await line(page, '3 changes wait on this device.')
       await rowOf(page, 6011).press('Delete')
-      await line(page, `6011 was not deleted. ${keeps(6011, 'Betula')}`)
+      await line(page, `“Delete: 6011” failed. ${keeps(6011, 'Betula')}`)
       await rowOf(page, 6011).press('Enter')
       await page.getByLabel('Name: 6011').fill('Rosa alba')
       await page.keyboard.press('Enter')

@@ -105,7 +105,7 @@ suite('webhooks on the page', () => {
       await test.waitFor()
       await context.setOffline(true)
       await test.click()
-      await withoutWaits(page, page.getByText('Not tested. The service cannot be reached.'))
+      await withoutWaits(page, page.getByText('failed. The service cannot be reached.'))
       await context.setOffline(false)
       await test.click()
       await page.getByText('The test failed: nothing answers at this address').waitFor()

@@ -30,7 +30,7 @@ export async function openLabels({ service, page }: Opened): Promise<void> {
 /** Chooses the plants of the list above, one by one. */
 export async function choose(page: Page): Promise<void> {
   for (const { id, name } of LABELLED) {
-    await page.getByLabel('Search names, tags and ids').fill(name.slice(0, 200))
+    await page.getByLabel('Search plants').fill(name.slice(0, 200))
     await page
       .locator('.found li', { hasText: String(id) })
       .getByRole('checkbox')

@@ -255,7 +255,7 @@ suite('the page, for the last actions,', () => {
       await route.abort().catch(() => {})
     })
     await page.getByRole('button', { name: 'Undo for 5,000 plants' }).click()
-    await page.getByRole('dialog').getByText('5,000 plants of 5,000…').waitFor()
+    await page.getByRole('dialog').getByText('5,000 of 5,000 plants').waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
     await page.getByRole('alert').filter({ hasText: 'The undo stopped before its end.' }).waitFor()
     answered.resolve()
@@ -280,7 +280,7 @@ suite('the page, for the last actions,', () => {
       const rows = page.locator('.actions li')
       await rows.nth(49).waitFor()
       assert.equal(await rows.count(), 50)
-      await page.getByRole('button', { name: 'Earlier changes' }).click()
+      await page.getByRole('button', { name: 'Show more' }).click()
       await rows.nth(50).waitFor()
       assert.equal(await page.getByRole('button', { name: /^Undo/ }).count(), 0)
     },

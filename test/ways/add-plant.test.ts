@@ -88,7 +88,7 @@ suite('the page, for new plants,', () => {
     for (const [wrong, why] of [
       ['9223372036854775808', 'An id is a whole number'],
       ['1.5', 'An id is a whole number'],
-      [id, `A plant with the id ${id} exists already.`],
+      [id, `Another plant has this id.`],
     ] as const) {
       await page.getByLabel('Id', { exact: true }).fill(wrong)
       await page.keyboard.press('Enter')
@@ -117,7 +117,7 @@ suite('the page, for new plants,', () => {
       await assertAccessible(page)
       await page.keyboard.press('Enter')
       await alerts
-        .filter({ hasText: `Nicht hinzugefügt; Ihre Eingabe bleibt erhalten. ${longName} ${longTag}` })
+        .filter({ hasText: `Nicht gespeichert; Ihre Eingabe bleibt erhalten. ${longName} ${longTag}` })
         .waitFor()
       await page.getByLabel('Name', { exact: true }).fill(name)
       await page.getByLabel('Schlagwort', { exact: true }).fill(tag)

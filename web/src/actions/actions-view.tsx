@@ -3,7 +3,7 @@ import type { Action } from '../../../client/src/index.ts'
 import { say, timeOf } from '../language/language.ts'
 import { Button } from '../page/controls.tsx'
 import { plain } from '../page/named.ts'
-import { usePages } from '../page/pages.ts'
+import { usePages } from '../page/pages.tsx'
 import { linkTo } from '../page/route.ts'
 import { Fault, Sentence } from '../page/sentence.tsx'
 import { Time } from '../page/time.tsx'
@@ -17,7 +17,7 @@ const PAGE = 50
 /** Lists imports and changes of many plants, also those of others and of commands, and undoes one as a whole. */
 export function ActionsView({ session: { client, may } }: ViewProps): JSX.Element {
   const list = (signal: AbortSignal) => client.listActions({ limit: PAGE }, { signal })
-  const [read, actions, next, fault, isOff] = usePages(list)
+  const [read, actions, more, fault, isOff] = usePages(list)
   const known: Known = new Map(actions?.map((action) => [action.id, action]))
   return (
     <>
@@ -28,7 +28,7 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
       <p role="status" class="note">
         {actions?.length === 0 && say('actions.none')}
       </p>
-      <Fault text={isOff ? say('actions.off') : fault} onRetry={() => void read()} />
+      <Fault text={isOff ? say('actions.off') : fault} onRetry={read} />
       <ol class="actions">
         {actions?.map((action) => (
           <ActionRow
@@ -37,13 +37,13 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
             known={known}
             onUndo={
               may('plants:write')
-                ? () => askUndo({ action: action.id, title: nameOf(action, known), onUndone: () => read() })
+                ? () => askUndo({ action: action.id, title: nameOf(action, known), onUndone: read })
                 : undefined
             }
           />
         ))}
       </ol>
-      {next !== undefined && <Button text={say('history.earlier')} onClick={() => void read(next)} />}
+      {more}
     </>
   )
 }

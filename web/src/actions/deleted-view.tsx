@@ -7,7 +7,7 @@ import { newAction } from '../offline/new-action.ts'
 import { type OfMany, submitMany } from '../offline/send-many.ts'
 import { Button, Check } from '../page/controls.tsx'
 import { focusMain } from '../page/focus.ts'
-import { usePages } from '../page/pages.ts'
+import { usePages } from '../page/pages.tsx'
 import { useRequest } from '../page/request.ts'
 import { linkTo, queryOf } from '../page/route.ts'
 import { Fault } from '../page/sentence.tsx'
@@ -36,7 +36,7 @@ export function DeletedView({ session }: ViewProps): JSX.Element {
         since.value = at
       },
     )
-  const [read, entries, next, fault, isOff] = usePages(list, q.value)
+  const [read, entries, more, fault, isOff] = usePages(list, q.value)
   const plants = entries?.flatMap(({ before }) => before ?? []) ?? []
   const { isBusy, run } = useRequest((why) => why)
   const chosen = selection.targets()
@@ -49,7 +49,7 @@ export function DeletedView({ session }: ViewProps): JSX.Element {
       await read()
       done.value = made
       const count = made.done.length
-      tellDone({ reload: () => read() }, count > 0 ? say('deleted.broughtBack', { count }) : '', made)
+      tellDone({ reload: read }, count > 0 ? say('deleted.broughtBack', { count }) : '', made)
       focusMain()
     })
   return (
@@ -72,14 +72,14 @@ export function DeletedView({ session }: ViewProps): JSX.Element {
         <BringBack plants={plants} selection={selection} isBusy={isBusy.value} onRun={() => void bringBack()} />
       )}
       {done.value !== undefined && <Conflicts conflicts={done.value.conflicts} />}
-      <Fault text={isOff ? say('actions.off') : done.value?.fault || fault} onRetry={() => void read()} />
+      <Fault text={isOff ? say('actions.off') : done.value?.fault || fault} onRetry={read} />
       <ol class="actions deleted">
         {entries?.map((entry) => (
           <Row key={entry.position} entry={entry} selection={may('plants:write') ? selection : undefined} />
         ))}
       </ol>
-      {next !== undefined && <Button text={say('history.earlier')} onClick={() => void read(next)} />}
-      <End isEmpty={entries?.length === 0 && next === undefined} since={since.value} />
+      {more}
+      <End isEmpty={entries?.length === 0 && more === null} since={since.value} />
     </>
   )
 }

@@ -4,6 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
 import { Button } from '../page/controls.tsx'
+import { useFirst } from '../page/first-of.tsx'
 import { useRequest } from '../page/request.ts'
 import { linkTo } from '../page/route.ts'
 import { Fault } from '../page/sentence.tsx'
@@ -23,24 +24,22 @@ export function DuplicatesView({ session }: ViewProps): JSX.Element {
   const { client, may } = session
   const found = useSignal<SameNames | undefined>(undefined)
   const count = useSignal(0)
-  const most = useSignal(PAGE)
-  const { isBusy, fault, run } = useRequest((why) => say('labels.notAll', { why }))
+  const { isBusy, fault, run } = useRequest((why) => say('page.unread', { why }))
   const list = useMemo(() => new PlantList(client), [client])
+  const { twins, others, isCut } = found.value ?? NONE
+  const seen = [...twins, ...others].filter((group) => !isHidden(group))
+  const [shown, more, restart] = useFirst(seen, PAGE)
   const search = () =>
     void run(async (signal) => {
       found.value = undefined
       count.value = 0
-      most.value = PAGE
+      restart()
       const onRead = (read: number) => {
         count.value = read
       }
       found.value = await readSameNames(client, onRead, signal)
     })
   useEffect(search, [client])
-  const { twins, others, isCut } = found.value ?? NONE
-  const seen = [...twins, ...others].filter((group) => !isHidden(group))
-  const shown = seen.slice(0, most.value)
-  const left = seen.length - shown.length
   const hidden = twins.length + others.length - seen.length
   const section = (title: PlainKey, groups: readonly SameName[]) => (
     <Section title={say(title)} groups={groups.filter((group) => shown.includes(group))}>
@@ -51,9 +50,9 @@ export function DuplicatesView({ session }: ViewProps): JSX.Element {
   )
   return (
     <>
-      <h1>{say('duplicates.title')}</h1>
+      <h1>{say('view.duplicates')}</h1>
       <p class="note">
-        {say('duplicates.note')} <a href={linkTo('plants')}>{say('duplicates.back')}</a>
+        {say('duplicates.note')} <a href={linkTo('plants')}>{say('plant.back')}</a>
       </p>
       <p role="status">
         {isBusy.value && `${say('plant.reading')} ${say('page.soFar', { plants: plantsIn(count.value) })}`}
@@ -63,7 +62,7 @@ export function DuplicatesView({ session }: ViewProps): JSX.Element {
       <Fault text={fault.value} onRetry={search} />
       {section('duplicates.twins', twins)}
       {section('duplicates.others', others)}
-      {left > 0 && <Button text={say('duplicates.moreNames', { count: left })} onClick={() => (most.value += PAGE)} />}
+      {more}
       {hidden > 0 && <Hidden count={hidden} />}
       {found.value !== undefined && <Button text={say('duplicates.again')} onClick={search} />}
     </>

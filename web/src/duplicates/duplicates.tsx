@@ -7,6 +7,7 @@ import { newAction } from '../offline/new-action.ts'
 import { type Conflict, submitMany } from '../offline/send-many.ts'
 import { Button } from '../page/controls.tsx'
 import { Question } from '../page/dialog.tsx'
+import { useFirst } from '../page/first-of.tsx'
 import { named } from '../page/named.ts'
 import { Fault } from '../page/sentence.tsx'
 import { DecideTogether } from '../plants/change/decide.tsx'
@@ -30,17 +31,17 @@ const PAGE = 50
 /** Plants of one name, of which the person chooses the one to keep. Deleting plants with another tag asks first. */
 export function Duplicates({ session, list, group, mayWrite }: DuplicatesProps): JSX.Element {
   const kept = useSignal<StoredPlant | undefined>(undefined)
-  const most = useSignal(PAGE)
   const asked = useSignal<readonly StoredPlant[] | undefined>(undefined)
   const { isWorking, isDone, isMet, fault, conflicts, action, run } = useDeletion(session, list, group)
-  const shown = group.plants.slice(0, most.value)
+  const [shown, more] = useFirst(group.plants, PAGE)
   return (
     <>
       <fieldset class="duplicates" disabled={isDone.value}>
         <legend>
           <bdi translate={false}>{group.name}</bdi>
         </legend>
-        <Choice group={group} kept={kept} most={most} mayWrite={mayWrite} />
+        <Choice group={group} shown={shown} kept={kept} mayWrite={mayWrite} />
+        {more}
         {!isDone.value && (
           <p class="fields">
             {mayWrite && (
@@ -110,19 +111,17 @@ function useDeletion(session: Session, list: PlantList, group: SameName) {
 
 interface ChoiceProps {
   readonly group: SameName
+  readonly shown: readonly StoredPlant[]
   readonly kept: Signal<StoredPlant | undefined>
-  /** The plants that it shows. */
-  readonly most: Signal<number>
   readonly mayWrite: boolean
 }
 
 /** Lets the person choose the plant to keep. */
-function Choice({ group, kept, most, mayWrite }: ChoiceProps): JSX.Element {
+function Choice({ group, shown, kept, mayWrite }: ChoiceProps): JSX.Element {
   const name = useId()
-  const left = group.plants.length - most.value
   return (
     <>
-      {group.plants.slice(0, most.value).map((plant) => (
+      {shown.map((plant) => (
         <label key={String(plant.id)} class="check">
           <input
             type="radio"
@@ -140,9 +139,6 @@ function Choice({ group, kept, most, mayWrite }: ChoiceProps): JSX.Element {
           </bdi>
         </label>
       ))}
-      {left > 0 && (
-        <Button text={say('duplicates.more', { plants: plantsIn(left) })} onClick={() => (most.value += PAGE)} />
-      )}
     </>
   )
 }
@@ -160,11 +156,7 @@ function Keep({ kept, shown, isWorking, onDelete }: KeepProps): JSX.Element {
   const others = shown.filter(({ id }) => id !== kept.id)
   const twins = others.filter((plant) => hasSameTag(plant, kept))
   const button = (plants: readonly StoredPlant[], text: string) => (
-    <Button
-      text={isWorking ? say('duplicates.deleting') : text}
-      aria-disabled={isWorking}
-      onClick={() => onDelete(kept, plants)}
-    />
+    <Button text={text} isBusy={isWorking} onClick={() => onDelete(kept, plants)} />
   )
   const id = String(kept.id)
   return (
@@ -188,7 +180,6 @@ function AcrossTags({ kept, plants, onAnswer }: AcrossProps): JSX.Element {
   return (
     <Question
       title={say('duplicates.acrossTitle')}
-      stay={say('plants.cancel')}
       act={say('plants.deleteOf', { what: plantsIn(plants.length) })}
       isDanger
       onCancel={() => onAnswer(false)}

@@ -10,7 +10,7 @@ import type { RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
 import { languageName, listOf, say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
-import { Choice } from '../page/controls.tsx'
+import { Check, Choice } from '../page/controls.tsx'
 import { Sentence } from '../page/sentence.tsx'
 import { plantIn } from './plant-row.ts'
 import { RowsTable, type TableRow } from './rows-table.tsx'
@@ -64,13 +64,13 @@ export function Columns(props: ColumnsProps): JSX.Element {
           ]}
           onChoose={(chosen) => onReopen({ encoding, separator, isQuoted, header: chosen })}
         />
-        {choice(say('import.idColumn'), mapping.id, say('import.noId'), (id) => onMapping({ ...mapping, id }))}
+        {choice(say('plants.id'), mapping.id, say('import.noId'), (id) => onMapping({ ...mapping, id }))}
         {parts.map((part, i) =>
           i === 0
-            ? choice(say('import.nameColumn'), part, say('import.chooseColumn'), takePart(i))
+            ? choice(say('plants.name'), part, say('import.chooseColumn'), takePart(i))
             : choice(say('import.namePart', { part: i + 1 }), part, say('import.nothingMore'), takePart(i)),
         )}
-        {choice(say('import.tagColumn'), mapping.tag, say('import.noTag'), (tag) => onMapping({ ...mapping, tag }))}
+        {choice(say('plants.tag'), mapping.tag, say('import.noTag'), (tag) => onMapping({ ...mapping, tag }))}
       </div>
       {mapping.name.length === 0 ? <RawPreview sheet={sheet} /> : <Preview sheet={sheet} mapping={mapping} />}
       {workbook !== undefined && workbook.filled > 0 && (
@@ -117,15 +117,9 @@ function ReadAs({ sheet, onReopen }: Pick<ColumnsProps, 'sheet' | 'onReopen'>): 
           options={Object.entries(SEPARATORS).map(([each, key]) => [each, say(key)])}
           onChoose={(chosen) => onReopen({ encoding, separator: chosen as Separator })}
         />
-        <Choice
-          label={say('import.quoted')}
-          value={isQuoted ? 'yes' : 'no'}
-          options={[
-            ['yes', say('import.yes')],
-            ['no', say('import.no')],
-          ]}
-          onChoose={(chosen) => onReopen({ encoding, separator, isQuoted: chosen === 'yes' })}
-        />
+        <Check isOn={isQuoted} onChange={(isOn) => onReopen({ encoding, separator, isQuoted: isOn })}>
+          {say('import.quoted')}
+        </Check>
       </div>
     </details>
   )
@@ -196,7 +190,7 @@ function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: 
     <>
       <RowsTable
         title={say('import.firstPlants')}
-        heads={[say('import.row'), say('import.idColumn'), say('import.nameColumn'), say('import.tagColumn')]}
+        heads={[say('import.row'), say('plants.id'), say('plants.name'), say('plants.tag')]}
         rows={sheet.preview.map((row) => ({
           row: row.number,
           cells: cellsOf(plantIn(genera.fill(row), mapping, sheet.columns)),

@@ -1,7 +1,7 @@
-import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
-import { said } from '../page/said.ts'
+import { Button } from '../page/controls.tsx'
+import { useRequest } from '../page/request.ts'
 import { saveFile } from '../page/save-file.ts'
 import { Fault } from '../page/sentence.tsx'
 import type { ImportJob } from './import-job.ts'
@@ -17,40 +17,27 @@ interface DownloadsProps {
 
 /** Saves the report of an import, the refused rows, and the sheet with assigned ids. */
 export function Downloads({ job, outcome, hasIds }: DownloadsProps): JSX.Element {
-  const fault = useSignal('')
+  const { fault, run } = useRequest((why) => say('page.noFile', { why }))
   const file = job.sheet.file.name.replace(/\.[^.]*$/, '')
-  const save = async (name: string, content: Promise<Blob>) => {
-    fault.value = ''
-    try {
-      saveFile(await content, name)
-    } catch (error) {
-      fault.value = say('page.noFile', { why: said(error) })
-    }
-  }
+  const save = (name: string, content: () => Promise<Blob>) => void run(async () => saveFile(await content(), name))
   return (
     <>
       <p class="fields">
-        <button
-          type="button"
+        <Button
+          text={say('import.saveReport')}
           onClick={() => saveFile(reportOf(job.sheet, outcome), `${say('import.reportFile', { file })}.csv`)}
-        >
-          {say('import.saveReport')}
-        </button>
+        />
         {outcome.refused > 0 && job.run?.knowsRefused === true && (
-          <button
-            type="button"
-            onClick={() => void save(`${say('import.refusedFile', { file })}.csv`, job.refusedSheet())}
-          >
-            {say('import.saveRefused')}
-          </button>
+          <Button
+            text={say('import.saveRefused')}
+            onClick={() => save(`${say('import.refusedFile', { file })}.csv`, () => job.refusedSheet())}
+          />
         )}
         {hasIds && (
-          <button
-            type="button"
-            onClick={() => void save(`${say('import.withIdsFile', { file })}.xlsx`, job.sheetWithIds())}
-          >
-            {say('import.saveWithIds')}
-          </button>
+          <Button
+            text={say('import.saveWithIds')}
+            onClick={() => save(`${say('import.withIdsFile', { file })}.xlsx`, () => job.sheetWithIds())}
+          />
         )}
       </p>
       <Fault text={fault.value} />

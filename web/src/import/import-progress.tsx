@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
 import { linkTo } from '../page/route.ts'
+import { plantsIn } from '../plants/many/done.tsx'
 import { job } from './import-job.ts'
 
 /** Shows in other views how far a running import is. */
@@ -17,7 +18,8 @@ export function ImportProgress(): JSX.Element | null {
       </a>
       {step.kind === 'importing' && (
         <>
-          {say('import.progress', { done: step.done, plants: say('plants.count', { count: all }) })}{' '}
+          {' '}
+          {say('import.doneOf', { done: step.done, plants: plantsIn(all) })}{' '}
           <progress aria-label={say('view.import')} max={all} value={step.done} />
         </>
       )}

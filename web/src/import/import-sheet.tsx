@@ -5,8 +5,10 @@ import type { Reading } from '../../../src/import/sheet/sheet.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import { connection } from '../page/connection.ts'
+import { Button } from '../page/controls.tsx'
 import { isFocusLost } from '../page/focus.ts'
 import { Fault, Sentence } from '../page/sentence.tsx'
+import { plantsIn } from '../plants/many/done.tsx'
 import type { Session } from '../session/session.ts'
 import { Columns } from './columns.tsx'
 import { Downloads } from './downloads.tsx'
@@ -21,8 +23,6 @@ interface SheetProps {
   readonly job: ImportJob
   readonly onReopen: (chosen: Reading) => void
 }
-
-const plants = (count: number): string => say('plants.count', { count })
 
 /** The steps of an import: map the columns, check without storing, import, save the report. */
 export function ImportSheet({ session, job, onReopen }: SheetProps): JSX.Element {
@@ -47,11 +47,7 @@ export function ImportSheet({ session, job, onReopen }: SheetProps): JSX.Element
       <Fault text={job.fault.value} {...(job.awaits.value ? { onRetry: () => void job.check(session.client) } : {})} />
       {kind === 'mapping' && <Check key="check" session={session} job={job} />}
       <Status job={job} />
-      {isBusy && (
-        <button key="stop" type="button" onClick={() => job.stop()}>
-          {say('import.stop')}
-        </button>
-      )}
+      {isBusy && <Button key="stop" text={say('import.stop')} onClick={() => job.stop()} />}
       <Next job={job} {...session} />
     </>
   )
@@ -76,15 +72,13 @@ function Main(props: { readonly text: string; readonly obstacle: string; readonl
   const { text, obstacle, onPress } = props
   return (
     <div>
-      <button
-        type="button"
+      <Button
+        text={text}
         class="primary"
         disabled={obstacle !== ''}
         aria-describedby={obstacle === '' ? undefined : 'obstacle'}
         onClick={onPress}
-      >
-        {text}
-      </button>
+      />
       {obstacle !== '' && (
         <p id="obstacle" class="note">
           {obstacle}
@@ -113,7 +107,7 @@ function Status({ job }: Pick<SheetProps, 'job'>): JSX.Element {
       {kind === 'importing' && (
         <p>
           <label>
-            {say('import.doneOf', { done: step.done, plants: plants(job.run?.count ?? 0) })}{' '}
+            {say('import.doneOf', { done: step.done, plants: plantsIn(job.run?.count ?? 0) })}{' '}
             <progress max={job.run?.count ?? 0} value={step.done} />
           </label>
         </p>
@@ -139,12 +133,8 @@ function Next({ job, client, may }: StepProps & Pick<Session, 'may'>): JSX.Eleme
         <div key="broken">
           <p role="alert">{sayWith('import.broken', { why: <Sentence text={step.why} /> })}</p>
           <p class="fields">
-            <button type="button" class="primary" onClick={() => void job.start(client)}>
-              {say('import.goOn')}
-            </button>
-            <button type="button" onClick={() => job.leaveRest()}>
-              {say('import.leaveRest')}
-            </button>
+            <Button text={say('import.goOn')} class="primary" onClick={() => void job.start(client)} />
+            <Button text={say('import.leaveRest')} onClick={() => job.leaveRest()} />
           </p>
         </div>
       )}
@@ -165,7 +155,7 @@ function AfterCheck({ job, client }: StepProps): JSX.Element | null {
         <p>{say('import.nothing')}</p>
       ) : (
         <Main
-          text={say('import.submit', { plants: plants(changes) })}
+          text={say('import.submit', { plants: plantsIn(changes) })}
           obstacle={job.isUndecided ? say('import.decideFirst') : ''}
           onPress={() => void job.start(client)}
         />

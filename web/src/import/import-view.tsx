@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { AS_WRITTEN, isWorkbook, plantSheetOf, type Reading } from '../../../src/import/sheet/sheet.ts'
 import { say } from '../language/language.ts'
+import { Choice } from '../page/controls.tsx'
 import { named } from '../page/named.ts'
 import { PageError, said } from '../page/said.ts'
 import { Fault, Sentence } from '../page/sentence.tsx'
@@ -32,21 +33,13 @@ export function ImportView({ session }: ViewProps): JSX.Element {
       </p>
       <Fault text={fault} />
       {current !== undefined && sheets.length > 1 && (
-        <div class="field">
-          <label for="sheet">{say('import.sheet')}</label>
-          <select
-            id="sheet"
-            disabled={isUnfinished}
-            value={sheets.findIndex(({ csv }) => csv === current.sheet.file)}
-            onChange={(event) => void open(sheets[Number(event.currentTarget.value)]?.csv)}
-          >
-            {sheets.map(({ name }, i) => (
-              <option key={name} value={i}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </div>
+        <Choice
+          label={say('import.sheet')}
+          disabled={isUnfinished}
+          value={sheets.findIndex(({ csv }) => csv === current.sheet.file)}
+          options={sheets.map(({ name }, i) => [i, name])}
+          onChoose={(at) => void open(sheets[at]?.csv)}
+        />
       )}
       {current !== undefined && (
         <ImportSheet session={session} job={current} onReopen={(chosen) => void open(current.sheet.file, chosen)} />

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say } from '../language/language.ts'
+import { Button } from '../page/controls.tsx'
 import { isFocusLost } from '../page/focus.ts'
 import { named } from '../page/named.ts'
 import { linkTo } from '../page/route.ts'
@@ -44,13 +45,9 @@ export function NextSteps({ job, hasActions }: NextStepsProps): JSX.Element {
         {undone.value === undefined && (
           <>
             <a class="button" href={linkTo('plants', plants.length > 0 ? query : undefined)}>
-              {say('import.showThem')}
+              {say('waiting.show')}
             </a>
-            {plants.length > 0 && (
-              <button type="button" onClick={() => printLabels(plants)}>
-                {say('import.printLabels')}
-              </button>
-            )}
+            {plants.length > 0 && <Button text={say('plants.printLabels')} onClick={() => printLabels(plants)} />}
           </>
         )}
         {undone.value === undefined &&
@@ -61,9 +58,10 @@ export function NextSteps({ job, hasActions }: NextStepsProps): JSX.Element {
               </a>
             )
           ) : (
-            <button type="button" onClick={() => askUndo({ action, title: named(job.sheet.file.name), onUndone })}>
-              {say('import.undo')}
-            </button>
+            <Button
+              text={say('import.undo')}
+              onClick={() => askUndo({ action, title: named(job.sheet.file.name), onUndone })}
+            />
           ))}
       </div>
       <p role="status" ref={status} tabIndex={-1}>

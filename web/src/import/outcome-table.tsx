@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
+import { Rest } from '../page/first-of.tsx'
 import { Sentence } from '../page/sentence.tsx'
 import { MOST_SHOWN, RowsTable } from './rows-table.tsx'
 import type { Outcome } from './run.ts'
@@ -31,7 +32,7 @@ export function OutcomeTable({ title, outcome }: { readonly title: string; reado
           }))}
         />
       )}
-      {rows > shown && <p class="note">{say('import.andMore', { more: rows - shown })}</p>}
+      <Rest count={rows - shown} />
     </>
   )
 }

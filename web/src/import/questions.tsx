@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { listOf, say } from '../language/language.ts'
 import { Check } from '../page/controls.tsx'
+import { Rest } from '../page/first-of.tsx'
 import type { ImportJob } from './import-job.ts'
 import { MOST_SHOWN, RowsTable, type TableRow } from './rows-table.tsx'
 import type { Findings } from './run.ts'
@@ -58,7 +59,7 @@ function DoubtfulRows({ job, findings: { doubtful } }: Pick<QuestionsProps, 'job
       <legend>{title}</legend>
       <Rows
         title={title}
-        heads={[say('import.leavesIt'), say('import.content')]}
+        heads={[say('stocktake.leaveOut'), say('import.content')]}
         label={(row) => say('import.leaveRow', { row })}
         chosen={leaving}
         rows={[...doubtful].map(([row, text]) => ({ row, cells: [text] }))}
@@ -99,7 +100,7 @@ function SimilarRows({ job, findings: { similar } }: Pick<QuestionsProps, 'job' 
       />
       <Rows
         title={title}
-        heads={[say('import.changesIt'), say('import.storedAs'), say('import.inSheet')]}
+        heads={[say('waiting.change'), say('plants.storedNow'), say('import.inSheet')]}
         label={(row, i) => say('import.changeRow', { id: similar[i]?.stored.id ?? 0n, row })}
         chosen={changing}
         rows={similar.map(({ row, plant, stored }) => ({
@@ -158,7 +159,7 @@ function Rows({ title, heads, rows, label, chosen, onToggle }: RowsProps): JSX.E
   return (
     <>
       <RowsTable title={title} heads={[say('import.row'), ...heads]} rows={shown} />
-      {rows.length > MOST_SHOWN && <p class="note">{say('import.andMore', { more: rows.length - MOST_SHOWN })}</p>}
+      <Rest count={rows.length - MOST_SHOWN} />
     </>
   )
 }

@@ -21,8 +21,7 @@ export function reportOf(sheet: Sheet, outcome: Outcome): Blob {
     [say('import.row'), say('import.content'), say('import.reason')],
     ...refusedRows.map(({ row, text, reason }) => [String(row), text, plain(reason)]),
   ]
-  if (refused > refusedRows.length)
-    rows.push(['', '', say('import.reportMore', { more: refused - refusedRows.length })])
+  if (refused > refusedRows.length) rows.push(['', '', say('page.andMore', { more: refused - refusedRows.length })])
   return spreadsheet(rows)
 }
 

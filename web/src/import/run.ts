@@ -352,7 +352,7 @@ export class ImportRun {
     for (const { line, error, message } of report.refusedRows) {
       const row = part[line - 1]?.row
       if (row === undefined) continue
-      const reason = error === 41201 ? say('bulk.changedMeanwhile') : saidOf(error, message)
+      const reason = error === 41201 ? say('fault.changed') : saidOf(error, message)
       this.#refused.set(row.number, { reason, text: rowText(row, IN_LIST) })
     }
   }

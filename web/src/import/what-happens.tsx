@@ -4,6 +4,7 @@ import { idWithoutNumbers, lacksIds, usualReason } from '../../../src/import/she
 import { IN_LIST, rowText } from '../../../src/import/sheet/row-text.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { Button } from '../page/controls.tsx'
 import { Sentence } from '../page/sentence.tsx'
 import type { ImportJob } from './import-job.ts'
 import type { Findings, Outcome } from './run.ts'
@@ -36,9 +37,7 @@ export function WhatHappens({ job, findings, outcome, client }: WhatHappensProps
           rows: say('import.rows', { count: withoutId }),
           column: own(columns[mapping.id ?? 0] ?? ''),
         })}{' '}
-        <button type="button" onClick={() => void job.checkWith(client, { id: undefined })}>
-          {say('import.assignIds')}
-        </button>
+        <Button text={say('import.assignIds')} onClick={() => void job.checkWith(client, { id: undefined })} />
       </>
     ),
   ].filter((line) => line !== false)

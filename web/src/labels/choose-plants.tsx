@@ -42,8 +42,8 @@ interface ChooseProps {
 export function ChoosePlants({ client, id, filter, isForAll, isAdding }: ChooseProps): JSX.Element {
   const q = useSignal(filter.q)
   const wanted = { ...filter, q: q.value }
-  const first = useRequest((why) => say('labels.unread', { id: id ?? '', why }))
-  const all = useRequest((why) => say('labels.notAll', { why }))
+  const first = useRequest((why) => say('page.unread', { why }))
+  const all = useRequest((why) => say('page.unread', { why }))
   const search = useRequest()
   const found = useSignal<{ readonly plants: readonly StoredPlant[]; readonly hasMore: boolean } | undefined>(undefined)
   useEffect(() => {
@@ -93,9 +93,9 @@ export function ChoosePlants({ client, id, filter, isForAll, isAdding }: ChooseP
         {found.value?.hasMore === true && say('labels.first', { most: SHOWN })}
       </p>
       <Button
-        text={say(isAdding.value ? 'plants.adding' : 'labels.addAll')}
+        text={say('labels.addAll')}
         disabled={plants.length === 0}
-        aria-disabled={isAdding.value}
+        isBusy={isAdding.value}
         onClick={() => void chooseAll()}
       />
     </fieldset>
@@ -109,17 +109,15 @@ function Search({ text, filter }: { readonly text: Signal<string>; readonly filt
     <>
       <Field
         id="label-search"
-        label={say('plants.search')}
+        label={say('plants.searchTitle')}
         type="search"
         spellcheck={false}
         value={text.value}
         onText={(typed) => (text.value = typed)}
       />
-      {filter.untagged === true && <p class="note">{say('labels.onlyUntagged')}</p>}
+      {filter.untagged === true && <p class="note">{say('stocktake.untagged')}</p>}
       {tags.length > 0 && (
-        <p class="note">
-          {sayWith('labels.onlyTags', { count: tags.length, tags: <bdi translate={false}>{tags.join(', ')}</bdi> })}
-        </p>
+        <p class="note">{sayWith('stocktake.tagged', { tags: <bdi translate={false}>{tags.join(', ')}</bdi> })}</p>
       )}
     </>
   )

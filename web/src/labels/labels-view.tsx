@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { say } from '../language/language.ts'
 import { Button } from '../page/controls.tsx'
+import { Rest } from '../page/first-of.tsx'
 import { route } from '../page/route.ts'
 import { filterIn } from '../plants/list/filter.ts'
 import { CHOOSE_ALL, chosen, clearChosen, remove } from '../plants/many/chosen-labels.ts'
@@ -47,8 +48,8 @@ export function LabelsView({ session }: ViewProps): JSX.Element {
         </div>
         {job.value === undefined ? (
           <p role="status">
-            {chosen.value.length === 0 ? say(isAdding.value ? 'plants.adding' : 'labels.chooseFirst') : ''}
-            {chosen.value.length > 0 && faults.value.size > 0 ? say('labels.correctFirst') : ''}
+            {chosen.value.length === 0 && !isAdding.value && say('labels.chooseFirst')}
+            {chosen.value.length > 0 && faults.value.size > 0 && say('labels.correctFirst')}
           </p>
         ) : (
           <Preview job={job.value} />
@@ -79,9 +80,7 @@ function Chosen(): JSX.Element {
                 </li>
               ))}
             </ul>
-            {labels.length > MOST_SHOWN && (
-              <p class="note">{say('labels.more', { more: labels.length - MOST_SHOWN })}</p>
-            )}
+            <Rest count={labels.length - MOST_SHOWN} />
           </details>
           <Button text={say('labels.removeAll')} onClick={clearChosen} />
         </>

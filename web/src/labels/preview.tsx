@@ -107,7 +107,7 @@ function Making({ job, type, make, onPrint }: MakingProps & PagesProps): JSX.Ele
     <>
       <div class="fields">
         <Button text={say('labels.print')} class="primary" onClick={() => make(onPrint)} />
-        <Button text={say('labels.savePdf')} aria-disabled={isBusy.value} onClick={() => make(() => void save())} />
+        <Button text={say('labels.savePdf')} isBusy={isBusy.value} onClick={() => make(() => void save())} />
         <p role="status">{isBusy.value && writingOf(written.value + 1, pagesOf(job))}</p>
       </div>
       <Fault text={fault.value} />
@@ -120,9 +120,6 @@ function Pages({ job, type }: PagesProps): JSX.Element {
   const pages = pagesOf(job)
   const wanted = useSignal(0)
   const page = Math.min(wanted.value, pages - 1)
-  const turnTo = (next: number) => {
-    wanted.value = Math.min(Math.max(0, next), pages - 1)
-  }
   const labels = useMemo(() => labelsOfPage(job, page, type), [job, page, type])
   const cutOff = labels.filter(({ layout }) => layout.isCut).length
   const title = say('page.about', {
@@ -137,11 +134,12 @@ function Pages({ job, type }: PagesProps): JSX.Element {
       <div class="preview" translate={false}>
         <SheetPage sheet={job.sheet} labels={labels} title={title} hasEdges />
       </div>
-      <div class="fields">
-        <Button text={say('labels.previous')} aria-disabled={page === 0} onClick={() => turnTo(page - 1)} />
-        <span role="status">{say('labels.pageOf', { page: page + 1, pages })}</span>
-        <Button text={say('labels.next')} aria-disabled={page === pages - 1} onClick={() => turnTo(page + 1)} />
-      </div>
+      <Turning
+        place={say('labels.pageOf', { page: page + 1, pages })}
+        isFirst={page === 0}
+        isLast={page === pages - 1}
+        onTurn={(step) => (wanted.value = page + step)}
+      />
     </>
   )
 }
@@ -188,21 +186,31 @@ function Parts(): JSX.Element {
   const { start, end } = inDocument.value
   const total = chosen.value.length
   return (
-    <div class="fields">
-      <span role="status">{say('labels.part', { first: start + 1, last: end, total })}</span>
-      <Button
-        text={say('labels.previousPart', { most: MOST_LABELS })}
-        aria-disabled={start === 0}
-        onClick={() => start > 0 && turnPart(-1)}
-      />
-      <Button
-        text={say('labels.nextPart', { most: MOST_LABELS })}
-        aria-disabled={end === total}
-        onClick={() => end < total && turnPart(1)}
-      />
-    </div>
+    <Turning
+      place={say('labels.part', { first: start + 1, last: end, total })}
+      isFirst={start === 0}
+      isLast={end === total}
+      onTurn={turnPart}
+    />
   )
 }
+
+interface TurningProps {
+  /** Where the person is. */
+  readonly place: string
+  readonly isFirst: boolean
+  readonly isLast: boolean
+  readonly onTurn: (step: 1 | -1) => void
+}
+
+/** Leads to what is before and behind. */
+const Turning = ({ place, isFirst, isLast, onTurn }: TurningProps): JSX.Element => (
+  <div class="fields">
+    <Button text={say('plant.previous')} of={place} aria-disabled={isFirst} onClick={() => isFirst || onTurn(-1)} />
+    <span role="status">{place}</span>
+    <Button text={say('plant.next')} of={place} aria-disabled={isLast} onClick={() => isLast || onTurn(1)} />
+  </div>
+)
 
 interface AskProps {
   readonly onStay: () => void

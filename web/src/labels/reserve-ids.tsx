@@ -11,12 +11,12 @@ import { addReserved, chosen, MOST_CHOSEN, MOST_LABELS } from '../plants/many/ch
 /** Adds labels for plants that are not entered yet: each has a reserved id, and room for a name. */
 export function ReserveIds({ client }: { readonly client: PlantstoreClient }): JSX.Element {
   const count = useSignal('21')
-  const { isBusy, fault, once } = useRequest((why) => say('labels.notReserved', { why }))
+  const { isBusy, fault, once } = useRequest((why) => say('page.failed', { what: say('labels.reserve'), why }))
   const reserve = () => {
     const wanted = Number(count.value)
     const room = Math.min(MOST_LABELS, MOST_CHOSEN - chosen.value.length)
     if (!Number.isInteger(wanted) || wanted < 1 || wanted > room) {
-      fault.value = room === 0 ? say('labels.noRoom') : say('labels.giveWhole', { least: 1, most: room })
+      fault.value = room === 0 ? say('labels.noRoom') : say('labels.badWhole', { least: 1, most: room })
       return
     }
     void once(async () => {
@@ -38,7 +38,7 @@ export function ReserveIds({ client }: { readonly client: PlantstoreClient }): J
           value={count.value}
           onText={(text) => (count.value = text)}
         />
-        <Button text={say('labels.reserve')} type="submit" aria-disabled={isBusy.value} />
+        <Button text={say('labels.reserve')} type="submit" isBusy={isBusy.value} />
       </form>
       <p role="alert" id="reserve-fault">
         <Sentence text={fault.value} />

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals-core'
 import { en } from './en.ts'
-import type { Key, Names, Texts } from './texts.ts'
+import type { Key, Names, PlainKey, Texts } from './texts.ts'
 
 /** The languages of the page, each by its own name. */
 export const LANGUAGES = { en: 'English', de: 'Deutsch', fr: 'Français', es: 'Español', nl: 'Nederlands' } as const
@@ -40,6 +40,9 @@ export type Given<K extends Key, V> = [Names<(typeof en)[K]>] extends [never] ? 
 export function say<K extends Key>(key: K, ...[values]: Given<K, string | number | bigint>): string {
   return partsOf(key, values).join('')
 }
+
+/** Says what a text is about, such as `Delete: 7`. */
+export const sayOf = (key: PlainKey, of: string | number | bigint): string => say('page.about', { what: say(key), of })
 
 /** Divides a text at its values. */
 export function partsOf<V>(key: Key, values: Readonly<Record<string, V>> = {}): readonly (V | string)[] {

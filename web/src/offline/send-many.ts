@@ -173,7 +173,7 @@ async function sendContradicted(
       const answer = await attempt(change, using)
       if (answer.kind === 'stored') done.push(change)
       else if (answer.theirs !== undefined) met.push({ change, theirs: answer.theirs })
-      else stays(change, say(change.base === null ? 'waiting.metTaken' : 'bulk.changedMeanwhile'))
+      else stays(change, say(change.base === null ? 'fault.idTaken' : 'fault.changed'))
     } catch (error) {
       if (isAbort(error)) left.push(change)
       else stays(change, said(error))

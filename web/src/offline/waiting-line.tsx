@@ -19,7 +19,7 @@ export function WaitingLine(): JSX.Element {
       aria-label={leadsOn ? say('waiting.title') : undefined}
     >
       <p role="status">
-        {count > 0 && say(leadsOn ? 'waiting.count' : 'waiting.signedOut', { count })}
+        {count > 0 && say('waiting.count', { count })}
         {held > 0 && ` ${say('waiting.held', { count: held })}`}
         {!isKept.value && ` ${say('waiting.noRoom')}`}
       </p>

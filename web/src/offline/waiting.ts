@@ -293,6 +293,6 @@ export function askToKeep(): void {
 onSignOut(() => void dropMany(waiting.value.map(({ key }) => key)))
 
 const loss = (): string | undefined =>
-  waiting.value.length === 0 ? undefined : say('waiting.loss', { count: waiting.value.length })
+  waiting.value.length === 0 ? undefined : say('waiting.count', { count: waiting.value.length })
 askBeforeLosing(() => (isKept.value ? loss() : undefined), { isOnDevice: true })
 askBeforeLosing(() => (isKept.value ? undefined : loss()))

@@ -1,17 +1,25 @@
 import type { AllHTMLAttributes, ButtonHTMLAttributes, ComponentChildren, JSX, RefObject } from 'preact'
+import { createElement } from 'preact'
 import { useId } from 'preact/hooks'
 import { say } from '../language/language.ts'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes, 'children'> {
   readonly text: string
   /** What it does that to, where the view has such a button for each of several things. */
-  readonly of?: string | bigint
+  readonly of?: string | bigint | undefined
+  /** Whether what it does is under way: an ellipsis says so, and the button stays in place. */
+  readonly isBusy?: boolean
 }
 
 /** A button that does something here. One that sends its form says so by its type. */
-export const Button = ({ text, of, type = 'button', ...others }: ButtonProps): JSX.Element => (
-  <button type={type} {...others} {...(of !== undefined && { 'aria-label': say('page.about', { what: text, of }) })}>
-    {text}
+export const Button = ({ text, of, isBusy, type = 'button', ...others }: ButtonProps): JSX.Element => (
+  <button
+    type={type}
+    aria-disabled={isBusy}
+    {...others}
+    {...(of !== undefined && { 'aria-label': say('page.about', { what: text, of }) })}
+  >
+    {isBusy === true ? say('page.going', { what: text }) : text}
   </button>
 )
 
@@ -45,32 +53,38 @@ type InputMember =
   | 'onClick'
   | 'placeholder'
   | 'required'
+  | 'rows'
   | 'spellcheck'
   | 'step'
 type Described = 'aria-describedby' | 'aria-invalid'
 
 interface FieldProps extends Told, Pick<AllHTMLAttributes<HTMLInputElement>, InputMember | Described> {
-  readonly type?: 'text' | 'search' | 'url' | 'number' | 'date'
+  readonly type?: 'text' | 'search' | 'url' | 'number' | 'date' | 'password'
   readonly value: string | number
   readonly onText: (text: string) => void
-  readonly place?: RefObject<HTMLInputElement | null>
+  readonly place?: RefObject<HTMLElement | null>
+  /** Whether it takes the room that other fields of its line leave. */
+  readonly isWide?: boolean | undefined
   /** What else stands below the field. */
   readonly children?: ComponentChildren
 }
 
-/** A field for a text. */
-export function Field({ id, label, fault, note, value, onText, place, children, ...others }: FieldProps): JSX.Element {
+/** A field for a text, of several lines where it has `rows`. */
+export function Field(props: FieldProps): JSX.Element {
+  const { id, label, fault, note, isWide, onText, place, children, ...others } = props
+  const given = {
+    ...attributesOf({ id, fault, note }),
+    ref: (element: HTMLElement | null) => {
+      if (place !== undefined) place.current = element
+    },
+    dir: 'auto',
+    autocomplete: 'off',
+    onInput: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => onText(currentTarget.value),
+    ...others,
+  } as const
   return (
-    <Labelled {...{ id, label, fault, note }}>
-      <input
-        {...attributesOf({ id, fault, note })}
-        {...(place && { ref: place })}
-        dir="auto"
-        autocomplete="off"
-        value={value}
-        onInput={(event) => onText(event.currentTarget.value)}
-        {...others}
-      />
+    <Labelled {...{ id, label, fault, note, isWide }}>
+      {createElement(given.rows === undefined ? 'input' : 'textarea', given)}
       {children}
     </Labelled>
   )
@@ -81,15 +95,18 @@ interface ChoiceProps<T> extends Omit<Told, 'id'> {
   readonly value: T
   readonly options: readonly (readonly [value: T, text: string])[]
   readonly onChoose: (value: T) => void
+  readonly disabled?: boolean
 }
 
 /** A field for one of some values. */
-export function Choice<T extends string | number>({ value, options, onChoose, ...given }: ChoiceProps<T>): JSX.Element {
+export function Choice<T extends string | number>(props: ChoiceProps<T>): JSX.Element {
+  const { value, options, onChoose, disabled, ...given } = props
   const told = { id: useId(), ...given }
   return (
     <Labelled {...told}>
       <select
         {...attributesOf(told)}
+        disabled={disabled}
         value={value}
         onChange={({ currentTarget }) => {
           const chosen = options[currentTarget.selectedIndex]
@@ -112,8 +129,12 @@ const attributesOf = ({ id, fault, note }: Omit<Told, 'label'>) => ({
   'aria-describedby': fault === undefined && note === undefined ? undefined : `${id}-note`,
 })
 
-const Labelled = ({ id, label, fault, note, children }: Told & { readonly children: ComponentChildren }) => (
-  <div class="field">
+interface LabelledProps extends Told, Pick<FieldProps, 'isWide'> {
+  readonly children: ComponentChildren
+}
+
+const Labelled = ({ id, label, fault, note, isWide, children }: LabelledProps): JSX.Element => (
+  <div class={isWide === true ? 'field grow' : 'field'}>
     <label for={id}>{label}</label>
     {children}
     {(fault ?? note) !== undefined && (

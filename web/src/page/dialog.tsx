@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { say } from '../language/language.ts'
 import { Button } from './controls.tsx'
 
 interface DialogProps {
@@ -50,19 +51,17 @@ export function Dialog({ title, children, onCancel }: DialogProps): JSX.Element 
 }
 
 interface QuestionProps extends DialogProps {
-  /** The answer that changes nothing. */
-  readonly stay: string
   readonly act: string
   readonly isDanger?: boolean
   readonly onAct: () => void
 }
 
 /** Asks before something is done, and gives the focus to the answer that changes nothing. */
-export const Question = ({ stay, act, isDanger = false, onAct, children, ...asked }: QuestionProps): JSX.Element => (
+export const Question = ({ act, isDanger = false, onAct, children, ...asked }: QuestionProps): JSX.Element => (
   <Dialog {...asked}>
     {children}
     <div class="fields">
-      <Button text={stay} onClick={asked.onCancel} />
+      <Button text={say('plants.cancel')} onClick={asked.onCancel} />
       <Button text={act} class={isDanger ? 'danger' : 'primary'} onClick={onAct} />
     </div>
   </Dialog>

@@ -5,6 +5,7 @@ import { say } from '../language/language.ts'
 import { Button } from './controls.tsx'
 import { focusMain } from './focus.ts'
 import { plain } from './named.ts'
+import { said } from './said.ts'
 import { Sentence } from './sentence.tsx'
 
 interface Notice {
@@ -28,6 +29,10 @@ export function tell(text: string, options: { action?: Notice['action']; isError
   const kept = older.filter((notice, i) => i > older.length - MOST || isFailure(notice))
   notices.value = [...kept, { id: last, text, isError, action }]
 }
+
+/** Tells that something has failed. @param what as `sayOf` says it */
+export const tellFailure = (what: string, error: unknown): void =>
+  tell(say('page.failed', { what, why: said(error) }), { isError: true })
 
 /** Whether the notice offers to retry. Newer notices do not replace it, because the offer would be lost. */
 const isFailure = ({ isError, action }: Notice): boolean => isError && action !== undefined

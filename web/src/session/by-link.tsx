@@ -4,7 +4,6 @@ import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import { Button } from '../page/controls.tsx'
 import { Question } from '../page/dialog.tsx'
-import { losses } from '../page/leaving.ts'
 import { route } from '../page/route.ts'
 import { nameOf } from './actor.ts'
 import { acceptOffer, byLink, leaveForLater, offered, remember, remembersAnother, type Session } from './session.ts'
@@ -17,8 +16,7 @@ export function LinkDialog({ own }: Session): JSX.Element | null {
   return (
     <Question
       title={sayWith('link.title', { name: <bdi translate={false}>{nameOf(offer.own)}</bdi> })}
-      stay={say('signOut.stay')}
-      act={say(losses.value.length === 0 ? 'link.accept' : 'link.acceptAndLose')}
+      act={say('link.accept')}
       onCancel={() => (offered.value = undefined)}
       onAct={() => void acceptOffer(offer)}
     >

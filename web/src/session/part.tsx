@@ -6,9 +6,5 @@ import { sayWith } from '../language/say-with.ts'
 export function PartNote({ of: { part } }: { readonly of: Pick<Token, 'part'> }): JSX.Element | null {
   if (part === undefined) return null
   const tags = part.map((text) => (text.endsWith('/') ? `${text}…` : text)).join(', ')
-  return (
-    <div class="note">
-      {sayWith('labels.onlyTags', { count: part.length, tags: <bdi translate={false}>{tags}</bdi> })}
-    </div>
-  )
+  return <div class="note">{sayWith('stocktake.tagged', { tags: <bdi translate={false}>{tags}</bdi> })}</div>
 }

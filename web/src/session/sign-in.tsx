@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say } from '../language/language.ts'
 import { LanguageMenu } from '../language/language-menu.tsx'
 import { sayWith } from '../language/say-with.ts'
-import { Button, Check, submitting } from '../page/controls.tsx'
+import { Button, Check, Field, submitting } from '../page/controls.tsx'
 import { useRequest } from '../page/request.ts'
 import { Fault } from '../page/sentence.tsx'
 import { SERVICE } from '../page/service.ts'
@@ -22,18 +22,16 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
         <img src={`${SERVICE}/page/icon.svg`} alt="" /> <span>Plantstore</span>
       </h1>
       <form onSubmit={submitting(() => void signIn(token.value.trim(), remember.value))}>
-        <label for="token">{say('signIn.token')}</label>
-        <input
+        <Field
           id="token"
-          ref={field}
+          label={say('signIn.token')}
+          place={field}
           type="password"
           required
-          autocomplete="off"
-          autocapitalize="off"
           spellcheck={false}
           aria-describedby="token-note"
           value={token.value}
-          onInput={(event) => (token.value = event.currentTarget.value)}
+          onText={(text) => (token.value = text)}
         />
         <p id="token-note" class="note">
           {sayWith('signIn.tokenNote', { command: <code>plantstore token create</code> })}

@@ -22,8 +22,7 @@ export function SignOut({ title }: { readonly title: string }): JSX.Element {
       {isAsking.value && (
         <Question
           title={say('signOut.title')}
-          stay={say('signOut.stay')}
-          act={say('signOut.lose')}
+          act={say('signOut.submit')}
           isDanger
           onCancel={() => (isAsking.value = false)}
           onAct={signOut}

@@ -20,7 +20,7 @@ export function ChooseSet({ session }: ViewProps): JSX.Element {
   const { client } = session
   const filter = filterIn(route.value.query)
   const count = useSignal(0)
-  const { isBusy, fault, once, stop } = useRequest((why) => say('bulk.unread', { why }))
+  const { isBusy, fault, once, stop } = useRequest((why) => say('page.unread', { why }))
   const change = (part: Partial<Filter>) => {
     fault.value = ''
     replaceQuery(queryFor({ ...filter, ...part }))
@@ -63,7 +63,7 @@ export function ChooseSet({ session }: ViewProps): JSX.Element {
         {isBusy.value && <Button text={say('import.stop')} onClick={stop} />}
       </p>
       <p role="status">
-        {isBusy.value && `${say('bulk.reading')} ${say('page.soFar', { plants: plantsIn(count.value) })}`}
+        {isBusy.value && `${say('plant.reading')} ${say('page.soFar', { plants: plantsIn(count.value) })}`}
       </p>
       <Fault text={fault.value} />
     </>

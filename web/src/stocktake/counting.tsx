@@ -70,8 +70,7 @@ export function Counting({ session, stocktake }: CountingProps): JSX.Element {
       {isEnding.value && (
         <Question
           title={say('stocktake.endTitle')}
-          stay={say('stocktake.stay')}
-          act={say('stocktake.endIt')}
+          act={say('stocktake.end')}
           isDanger
           onCancel={() => (isEnding.value = false)}
           onAct={end}
@@ -103,7 +102,7 @@ function useReads(client: PlantstoreClient, stocktake: Stocktake) {
       await readPlants(client, ids, stocktake.filters, learn, ending.current.signal)
     } catch (error) {
       const isKnown = isSilence(error) && ids.every((id) => stocktake.plant(id) !== undefined)
-      if (!isAbort(error) && !isKnown) fault.value = say('labels.notAll', { why: said(error) })
+      if (!isAbort(error) && !isKnown) fault.value = say('page.unread', { why: said(error) })
     }
     end()
     reads.value -= 1

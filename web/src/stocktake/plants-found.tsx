@@ -6,6 +6,7 @@ import { numberOf, say } from '../language/language.ts'
 import { plantOf } from '../offline/attempt.ts'
 import { waitingFor } from '../offline/waiting.ts'
 import { Button, Check } from '../page/controls.tsx'
+import { useFirst } from '../page/first-of.tsx'
 import { Further } from '../page/further.tsx'
 import { linkTo, queryOf } from '../page/route.ts'
 import { saveFile } from '../page/save-file.ts'
@@ -39,12 +40,12 @@ const STEP = 200
 export function PlantsFound({ session, stocktake, list, mayWrite, isReading }: FoundProps): JSX.Element {
   const kind = useSignal<FoundKind>('missing')
   const sought = useSignal('')
-  const most = useSignal(STEP)
   const asked = useSignal<Asked>(undefined)
   const pitfalls = useSignal<Pitfalls | undefined>(undefined)
   const ids = idsOf(stocktake, kind.value)
   const words = wordsOf(sought.value).join(' ')
   const found = words === '' ? ids : ids.filter((id) => textOf(id, stocktake.plant(id)).includes(words))
+  const [shown, more, restart] = useFirst(found, STEP)
   const exportAll = () => {
     const rows = rowsOf(stocktake)
     pitfalls.value = pitfallsIn(rows)
@@ -52,7 +53,7 @@ export function PlantsFound({ session, stocktake, list, mayWrite, isReading }: F
   }
   return (
     <section aria-label={say('stocktake.plants')}>
-      <Kinds kind={kind} most={most} stocktake={stocktake} />
+      <Kinds kind={kind} onChoose={restart} stocktake={stocktake} />
       <div class="toolbar">
         <SearchField
           id="stocktake-find"
@@ -60,7 +61,7 @@ export function PlantsFound({ session, stocktake, list, mayWrite, isReading }: F
           q={sought.value}
           onSearch={(text) => {
             sought.value = text
-            most.value = STEP
+            restart()
           }}
         />
         <Further label={say('bulk.further')}>
@@ -74,21 +75,16 @@ export function PlantsFound({ session, stocktake, list, mayWrite, isReading }: F
         </p>
       )}
       <ul class="stock">
-        {found.slice(0, most.value).map((id) => (
+        {shown.map((id) => (
           <FoundPlant key={String(id)} id={id} kind={kind.value} stocktake={stocktake} />
         ))}
       </ul>
       <p role="status" class="note">
         {ids.length === 0 && say(NONE[kind.value])}
         {ids.length > 0 && found.length === 0 && say('stocktake.noMatch')}
-        {isReading && ` ${say('stocktake.reading')}`}
+        {isReading && ` ${say('plant.reading')}`}
       </p>
-      {found.length > most.value && (
-        <Button
-          text={say('stocktake.more', { count: found.length - most.value })}
-          onClick={() => (most.value += STEP)}
-        />
-      )}
+      {more}
       {asked.value !== undefined && (
         <BulkDialog
           session={session}
@@ -135,12 +131,12 @@ const rowsOf = (stocktake: Stocktake) =>
 
 interface KindsProps {
   readonly kind: Signal<FoundKind>
-  readonly most: Signal<number>
+  readonly onChoose: () => void
   readonly stocktake: Stocktake
 }
 
 /** Lets the person choose a list, and counts its plants. */
-function Kinds({ kind, most, stocktake }: KindsProps): JSX.Element {
+function Kinds({ kind, onChoose, stocktake }: KindsProps): JSX.Element {
   const counts: Readonly<Record<FoundKind, number>> = {
     missing: stocktake.ids.length - stocktake.thereCount.value,
     there: stocktake.thereCount.value,
@@ -157,7 +153,7 @@ function Kinds({ kind, most, stocktake }: KindsProps): JSX.Element {
             checked={kind.value === each}
             onChange={() => {
               kind.value = each
-              most.value = STEP
+              onChoose()
             }}
           />
           <span>
@@ -195,7 +191,7 @@ function FoundPlant({ id, kind, stocktake }: RowProps): JSX.Element {
   const texts = (
     <span class="texts">
       {plant === null ? (
-        <span class="note">{say(kind === 'extra' ? 'stocktake.newPlant' : 'stocktake.deleted')}</span>
+        <span class="note">{kind === 'extra' ? say('stocktake.isNew', { id }) : say('history.deleted')}</span>
       ) : (
         <bdi translate={false}>{plant?.name.slice(0, 200) ?? ' '}</bdi>
       )}

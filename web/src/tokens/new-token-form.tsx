@@ -27,7 +27,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
   // A tab that was open before tokens had parts has kept none.
   const { name, scopes: chosen, part = '', day } = typed.value
   const scopes = own.scopes.filter((scope) => (chosen === null ? scope === 'plants:read' : chosen.includes(scope)))
-  const { isBusy, fault, once } = useRequest((why) => say('tokens.notCreated', { why }))
+  const { isBusy, fault, once } = useRequest((why) => say('page.notSaved', { why }))
   const make = () =>
     once(async () => {
       // The end of the day in the time zone of the browser.
@@ -54,7 +54,14 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
           onText={(text) => (typed.value = { ...typed.value, name: text })}
         />
         <Scopes own={own.scopes} chosen={scopes} />
-        <PartField part={part} />
+        <Field
+          id="token-part"
+          label={say('tokens.part')}
+          note={say('tokens.partHint')}
+          rows={2}
+          value={part}
+          onText={(text) => (typed.value = { ...typed.value, part: text })}
+        />
         <Field
           id="token-day"
           label={say('tokens.lastDay')}
@@ -64,11 +71,11 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
           onText={(text) => (typed.value = { ...typed.value, day: text })}
         />
         <Button
-          text={say(isBusy.value ? 'tokens.creating' : 'tokens.create')}
+          text={say('tokens.create')}
           type="submit"
           class="primary"
           disabled={scopes.length === 0}
-          aria-disabled={isBusy.value}
+          isBusy={isBusy.value}
         />
         <Fault text={fault.value} />
       </form>
@@ -99,24 +106,5 @@ function Scopes({ own, chosen }: ScopesProps): JSX.Element {
         </Check>
       ))}
     </fieldset>
-  )
-}
-
-function PartField({ part }: { readonly part: string }): JSX.Element {
-  return (
-    <div class="field">
-      <label for="token-part">{say('tokens.part')}</label>
-      <textarea
-        id="token-part"
-        rows={2}
-        dir="auto"
-        aria-describedby="token-part-hint"
-        value={part}
-        onInput={(event) => (typed.value = { ...typed.value, part: event.currentTarget.value })}
-      />
-      <span id="token-part-hint" class="note">
-        {say('tokens.partHint')}
-      </span>
-    </div>
   )
 }

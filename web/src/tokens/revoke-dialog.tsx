@@ -18,8 +18,7 @@ export function RevokeDialog({ token, isOwn, isOnly, onRevoke, onClose }: Revoke
   return (
     <Question
       title={sayWith('tokens.revokeTitle', { name: <bdi translate={false}>{token.name}</bdi> })}
-      stay={say('tokens.keep')}
-      act={say('tokens.revokeIt')}
+      act={say('tokens.revoke')}
       isDanger
       onCancel={onClose}
       onAct={() => void onRevoke(token)}

@@ -29,8 +29,7 @@ export function RotateDialog({ token, isOwn, onRotate, onClose }: RotateProps): 
   return (
     <Question
       title={sayWith('tokens.rotateTitle', { name: <bdi translate={false}>{token.name}</bdi> })}
-      stay={say('tokens.keep')}
-      act={say('tokens.makeNew')}
+      act={say('tokens.newSecret')}
       onCancel={onClose}
       onAct={() => void onRotate(token, overlap.value)}
     >

@@ -41,10 +41,10 @@ function Secret({ token: { id, name, secret, replaced } }: { readonly token: Cre
     // The button for a new secret may be far below.
     if (replaced !== undefined) field.current?.focus()
   }, [])
-  const copy = (text: string, what: string) => (event: Event) => {
+  const copy = (text: string) => (event: Event) => {
     const isCopied = field.current !== null && copyFrom(field.current, text)
     if (event.currentTarget instanceof HTMLElement) event.currentTarget.focus()
-    said.value = isCopied ? say('tokens.isCopied', { what }) : say('tokens.cannotCopy')
+    said.value = isCopied ? say('tokens.isCopied') : say('tokens.cannotCopy')
   }
   return (
     <div class="secret">
@@ -59,8 +59,8 @@ function Secret({ token: { id, name, secret, replaced } }: { readonly token: Cre
       />
       {replaced !== undefined && <p>{endOf(replaced)}</p>}
       <div class="fields">
-        <Button text={say('tokens.copy')} of={name} onClick={copy(secret, say('tokens.theSecret'))} />
-        <Button text={say('tokens.copyLink')} of={name} onClick={copy(linkWith(secret), say('tokens.theLink'))} />
+        <Button text={say('tokens.copy')} of={name} onClick={copy(secret)} />
+        <Button text={say('tokens.copyLink')} of={name} onClick={copy(linkWith(secret))} />
         <span>{said.value}</span>
       </div>
       {isLoopback.value ? (

@@ -2,13 +2,13 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Token } from '../../../client/src/index.ts'
-import { say, timeOf } from '../language/language.ts'
+import { say, sayOf, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import { Button } from '../page/controls.tsx'
+import { useFirst } from '../page/first-of.tsx'
 import { named } from '../page/named.ts'
-import { tell } from '../page/notices.tsx'
+import { tell, tellFailure } from '../page/notices.tsx'
 import { type Request, useRequest } from '../page/request.ts'
-import { said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
 import { nameOf } from '../session/actor.ts'
 import { PartNote } from '../session/part.tsx'
@@ -52,8 +52,6 @@ export function TokensView({ session }: ViewProps): JSX.Element {
     const tokens = found.value.tokens.map((token) => (token.id === id ? { ...token, ...changed } : token))
     found.value = { ...found.value, tokens: [...tokens, ...added] }
   }
-  const failed = (what: 'tokens.notRevoked' | 'tokens.noNewSecret', { name }: Token, error: unknown) =>
-    tell(say(what, { name: named(name), why: said(error) }), { isError: true })
   const revoke = async (token: Token) => {
     asked.value = undefined
     try {
@@ -61,7 +59,7 @@ export function TokensView({ session }: ViewProps): JSX.Element {
       tell(say('tokens.revoked', { name: named(token.name) }))
       change(token.id, { revokedAt: new Date().toISOString() })
     } catch (error) {
-      failed('tokens.notRevoked', token, error)
+      tellFailure(sayOf('tokens.revoke', named(token.name)), error)
     }
   }
   const rotate = async (old: Token, overlapSeconds: number) => {
@@ -75,7 +73,7 @@ export function TokensView({ session }: ViewProps): JSX.Element {
       const { secret: _, ...listed } = token
       change(id, { expiresAt: oldEnd }, [listed])
     } catch (error) {
-      failed('tokens.noNewSecret', old, error)
+      tellFailure(sayOf('tokens.newSecret', named(old.name)), error)
     }
   }
   const ask = (token: Token, to: 'rotate' | 'revoke') => {
@@ -115,9 +113,9 @@ interface ListedProps {
 
 /** Lists the tokens to look at, and then the others. */
 function Listed({ found, reading, own, onAsk, onRetry }: ListedProps): JSX.Element {
-  const shown = useSignal(MOST_SHOWN)
   const { tokens, due } = found ?? NOTHING_READ
   const others = tokens.filter(({ id }) => !due.has(id))
+  const [shown, more] = useFirst(others, MOST_SHOWN)
   const itemOf = (token: Token) => (
     <TokenItem
       key={token.id}
@@ -143,9 +141,9 @@ function Listed({ found, reading, own, onAsk, onRetry }: ListedProps): JSX.Eleme
       <Fault text={reading.fault.value} onRetry={onRetry} />
       {found?.tokens.length === 0 && <p class="empty">{say('tokens.none')}</p>}
       <ul class="tokens" aria-labelledby="tokens" aria-busy={reading.isBusy.value}>
-        {others.slice(0, shown.value).map(itemOf)}
+        {shown.map(itemOf)}
       </ul>
-      {others.length > shown.value && <Button text={say('tokens.more')} onClick={() => (shown.value += MOST_SHOWN)} />}
+      {more}
     </>
   )
 }

@@ -2,13 +2,13 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { PlantstoreClient, Webhook, WebhookDelivery } from '../../../client/src/index.ts'
-import { say, timeOf } from '../language/language.ts'
+import { say, sayOf, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
 import { Button } from '../page/controls.tsx'
-import { tell } from '../page/notices.tsx'
+import { tell, tellFailure } from '../page/notices.tsx'
 import { useRequest } from '../page/request.ts'
-import { foreign, said } from '../page/said.ts'
+import { foreign } from '../page/said.ts'
 import { Fault, Sentence } from '../page/sentence.tsx'
 import type { ViewProps } from '../session/session.ts'
 
@@ -76,7 +76,7 @@ function WebhookItem({ client, webhook, onTested }: ItemProps): JSX.Element {
       else tell(say('webhooks.testFailed', { failure: foreign(failure) }), { isError: true })
       onTested()
     } catch (error) {
-      tell(say('webhooks.notTested', { why: said(error) }), { isError: true })
+      tellFailure(sayOf('webhooks.test', id), error)
     }
     isTesting.value = false
   }
@@ -84,7 +84,7 @@ function WebhookItem({ client, webhook, onTested }: ItemProps): JSX.Element {
     try {
       deliveries.value = deliveries.value === undefined ? await client.listWebhookDeliveries(id) : undefined
     } catch (error) {
-      tell(said(error), { isError: true })
+      tellFailure(sayOf('webhooks.deliveries', id), error)
     }
   }
   return (

@@ -52,7 +52,7 @@ export function AddPlant({ session, list, onCancel }: AddProps): JSX.Element {
     const focused = document.activeElement
     const content = contentOf(sent)
     const outcome = await submit(session, { id: own, base: null, wanted: content }, { freeId })
-    if (outcome.kind === 'met') return say('plants.idExists', { id: String(own) })
+    if (outcome.kind === 'met') return say('fault.idTaken')
     if (outcome.kind === 'waits') tellKept(named(sent.name))
     else {
       list?.putFirst(plantOf(outcome.id, content))

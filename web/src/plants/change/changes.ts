@@ -1,12 +1,12 @@
 import type { KeptPlant, StoredPlant } from '../../../../client/src/index.ts'
-import { say } from '../../language/language.ts'
+import { say, sayOf } from '../../language/language.ts'
 import { plantOf } from '../../offline/attempt.ts'
 import type { Change } from '../../offline/change.ts'
 import { submit } from '../../offline/send.ts'
 import { waitingFor } from '../../offline/waiting.ts'
 import { named } from '../../page/named.ts'
-import { tell } from '../../page/notices.tsx'
-import { said } from '../../page/said.ts'
+import { tell, tellFailure } from '../../page/notices.tsx'
+import { PageError, said } from '../../page/said.ts'
 import type { Session } from '../../session/session.ts'
 import { changeDraft, type Draft, drafts, dropDraft, isChanged, putDraft, wanted } from '../list/drafts.ts'
 import { focusRow } from '../list/grid-keys.ts'
@@ -65,11 +65,11 @@ export class PlantChanges {
       if (outcome.kind === 'waits') return true
       if (outcome.kind === 'met' && outcome.theirs) {
         this.#list.replace(outcome.theirs.plant)
-        tell(say('plants.notDeleted', { id, why: say('history.changed') }), { isError: true })
+        tellFailure(sayOf('plants.delete', id), new PageError(say('fault.changed')))
         return false
       }
     } catch (error) {
-      tell(say('plants.notDeleted', { id, why: said(error) }), { isError: true })
+      tellFailure(sayOf('plants.delete', id), error)
       return false
     } finally {
       this.#deleting.delete(id)
@@ -84,13 +84,13 @@ export class PlantChanges {
   async #restore(plant: StoredPlant): Promise<void> {
     const { id, name } = plant
     const failed = (why: string, isTaken: boolean) =>
-      tell(say('plants.notBack', { id, name: named(name), why }), {
+      tell(say('page.failed', { what: sayOf('deleted.bringBack', `${id} ${named(name)}`), why }), {
         isError: true,
         ...(isTaken ? {} : { action: { label: say('page.tryAgain'), run: () => void this.#restore(plant) } }),
       })
     try {
       const outcome = await submit(this.#session, { id, base: null, wanted: plant })
-      if (outcome.kind === 'met') return failed(say('waiting.metTaken'), true)
+      if (outcome.kind === 'met') return failed(say('fault.idTaken'), true)
       if (outcome.kind === 'waits') tellKept(`${id} ${named(name)}`)
       else tell(say('plants.isBack', { id, name: named(name) }))
       await this.#list.putBack(plant)
@@ -112,7 +112,7 @@ export class PlantChanges {
       if (outcome.kind === 'waits') return this.#end(draft, draft.base)
       changeDraft(id, { isSaving: false, theirs: outcome.theirs })
     } catch (error) {
-      changeDraft(id, { isSaving: false, fault: say('plants.notSaved', { why: said(error) }) })
+      changeDraft(id, { isSaving: false, fault: say('page.notSaved', { why: said(error) }) })
     }
     return false
   }

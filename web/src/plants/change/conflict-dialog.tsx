@@ -90,7 +90,7 @@ function Version({ title, plant, base }: VersionProps): JSX.Element {
     <section aria-label={title}>
       <h3>{title}</h3>
       {plant === null ? (
-        <p>{say('waiting.toDelete')}</p>
+        <p>{say('waiting.markDeleted')}</p>
       ) : (
         <dl>
           <Member title={say('plants.name')} text={plant.name} before={base?.name} />

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { say } from '../../language/language.ts'
+import { say, sayOf } from '../../language/language.ts'
 import { plantOf } from '../../offline/attempt.ts'
 import { isSame } from '../../offline/change.ts'
 import { submit } from '../../offline/send.ts'
@@ -42,7 +42,7 @@ export function EnterPlant({ session, id, intro, isFocused, onEntered }: EnterPr
     onEntered()
     return undefined
   }
-  const title = say('plants.newOf', { id })
+  const title = sayOf('plants.new', id)
   return <NewPlantForm title={title} label={id} place={name} client={session.client} add={enter} intro={intro} />
 }
 

@@ -1,7 +1,7 @@
-import type { ComponentChildren, JSX, RefObject, TargetedInputEvent } from 'preact'
+import type { ComponentChildren, JSX, RefObject } from 'preact'
 import type { PlantstoreClient } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
-import { Button, submitting } from '../../page/controls.tsx'
+import { Button, Field, submitting } from '../../page/controls.tsx'
 import { useRequest } from '../../page/request.ts'
 import { Fault } from '../../page/sentence.tsx'
 import { type Typed, type, typedFor } from './new-plant.ts'
@@ -28,44 +28,41 @@ export function NewPlantForm(props: FormProps): JSX.Element {
   const { title, label, place, client, add, onCancel, intro, children } = props
   const { name, tag } = typedFor(label)
   const tags = useTags(client, tag)
-  const { isBusy, fault, once } = useRequest((why) => say('plants.notAdded', { why }))
+  const { isBusy, fault, once } = useRequest((why) => say('page.notSaved', { why }))
   const send = () =>
     void once(async () => {
       fault.value = (await add(typedFor(label))) ?? ''
     })
-  const field = (member: 'name' | 'tag') => ({
-    id: `new-${member}`,
-    dir: 'auto' as const,
-    autocomplete: 'off' as const,
-    value: typedFor(label)[member],
-    onInput: ({ currentTarget }: TargetedInputEvent<HTMLInputElement>) =>
-      type(label, { [member]: currentTarget.value }),
-  })
   return (
     <form class="fields add" aria-label={title} onSubmit={submitting(send)}>
       {intro !== undefined && <p>{intro}</p>}
-      <div class="field grow">
-        <label for="new-name">{say('plants.name')}</label>
-        <input {...field('name')} ref={place} required aria-describedby="new-name-fault" />
+      <Field
+        id="new-name"
+        label={say('plants.name')}
+        isWide
+        place={place}
+        required
+        aria-describedby="new-name-fault"
+        value={name}
+        onText={(text) => type(label, { name: text })}
+      >
         <TooLong id="new-name-fault" member="name" text={name} />
-      </div>
-      <div class="field">
-        <label for="new-tag">{say('plants.tag')}</label>
-        <input {...field('tag')} list="new-tags" aria-describedby="new-tag-fault new-tag-note" />
+      </Field>
+      <Field
+        id="new-tag"
+        label={say('plants.tag')}
+        note={say('plants.tagNote')}
+        list="new-tags"
+        aria-describedby="new-tag-fault new-tag-note"
+        value={tag}
+        onText={(text) => type(label, { tag: text })}
+      >
         <TooLong id="new-tag-fault" member="tag" text={tag} />
         <TagSuggestions id="new-tags" tags={tags} />
-        <span id="new-tag-note" class="note">
-          {say('plants.tagNote')}
-        </span>
-      </div>
+      </Field>
       {children}
       <div class="fields">
-        <Button
-          text={say(isBusy.value ? 'plants.adding' : 'plants.add')}
-          type="submit"
-          class="primary"
-          aria-disabled={isBusy.value}
-        />
+        <Button text={say('plants.add')} type="submit" class="primary" isBusy={isBusy.value} />
         {onCancel !== undefined && <Button text={say('plants.cancel')} onClick={onCancel} />}
       </div>
       <Fault text={fault.value} />

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { KeptPlant, StoredPlant } from '../../../../client/src/index.ts'
-import { say } from '../../language/language.ts'
+import { say, sayOf } from '../../language/language.ts'
 import { Button } from '../../page/controls.tsx'
 import { Sentence } from '../../page/sentence.tsx'
 import { changeDraft, type Draft, dropDraft, wanted } from '../list/drafts.ts'
@@ -40,13 +40,7 @@ export function RowEditor({ draft, changes }: EditorProps): JSX.Element {
         {id}
       </span>
       <span role="gridcell" class="name" onKeyDown={onKeyDown}>
-        <TextField
-          title={say('plants.name')}
-          id={id}
-          value={name}
-          onInput={(text) => changeDraft(base.id, { name: text })}
-        />
-        <TooLong member="name" text={name} />
+        <TextField member="name" id={id} value={name} onInput={(text) => changeDraft(base.id, { name: text })} />
         {fault !== '' && (
           <span role="alert">
             <Sentence text={fault} />
@@ -54,21 +48,10 @@ export function RowEditor({ draft, changes }: EditorProps): JSX.Element {
         )}
       </span>
       <span role="gridcell" class="tag" onKeyDown={onKeyDown}>
-        <TextField
-          title={say('plants.tag')}
-          id={id}
-          value={tag}
-          onInput={(text) => changeDraft(base.id, { tag: text })}
-        />
-        <TooLong member="tag" text={tag} />
+        <TextField member="tag" id={id} value={tag} onInput={(text) => changeDraft(base.id, { tag: text })} />
       </span>
       <span role="gridcell" class="actions" onKeyDown={onKeyDown}>
-        <Button
-          text={say(isSaving ? 'plants.saving' : 'plants.save')}
-          class="primary"
-          aria-disabled={isSaving}
-          onClick={() => void save()}
-        />
+        <Button text={say('plants.save')} class="primary" isBusy={isSaving} onClick={() => void save()} />
         <Button text={say('plants.cancel')} onClick={leave} />
         {theirs !== undefined && <Conflict draft={draft} theirs={theirs} changes={changes} />}
       </span>
@@ -105,8 +88,7 @@ function Conflict({ draft, theirs, changes }: ConflictProps): JSX.Element {
 }
 
 interface FieldProps {
-  /** Above the field, for eyes: its label says of which plant it is, too. */
-  readonly title: string
+  readonly member: 'name' | 'tag'
   readonly id: string
   readonly value: string
   readonly onInput: (text: string) => void
@@ -132,8 +114,8 @@ function movingCaret(): Caret | undefined {
  * A text area, because an input drops the line breaks that a name may have. It keeps the focus when a new list of
  * plants moves its editor to another place of the page: the person may be typing.
  */
-function TextField({ title, id, value, onInput }: FieldProps): JSX.Element {
-  const label = say('page.about', { what: title, of: id })
+function TextField({ member, id, value, onInput }: FieldProps): JSX.Element {
+  const label = sayOf(`plants.${member}`, id)
   const place = useRef<HTMLTextAreaElement>(null)
   useLayoutEffect(() => {
     const field = place.current
@@ -154,7 +136,7 @@ function TextField({ title, id, value, onInput }: FieldProps): JSX.Element {
   return (
     <>
       <span class="note" aria-hidden="true">
-        {title}
+        {say(`plants.${member}`)}
       </span>
       <textarea
         ref={place}
@@ -166,6 +148,7 @@ function TextField({ title, id, value, onInput }: FieldProps): JSX.Element {
         value={value}
         onInput={(event) => onInput(event.currentTarget.value)}
       />
+      <TooLong member={member} text={value} />
     </>
   )
 }

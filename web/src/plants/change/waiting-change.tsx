@@ -1,10 +1,10 @@
-import { useSignal } from '@preact/signals'
-import type { JSX } from 'preact'
+import { type Signal, useSignal } from '@preact/signals'
+import type { JSX, RefObject } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say, timeOf } from '../../language/language.ts'
 import type { PlainKey } from '../../language/texts.ts'
 import { type Content, isFailing, isSame, type Waiting } from '../../offline/change.ts'
-import { Button, submitting } from '../../page/controls.tsx'
+import { Button, Field, submitting } from '../../page/controls.tsx'
 import { focusMain } from '../../page/focus.ts'
 import { named, plain } from '../../page/named.ts'
 import { saidOf } from '../../page/said.ts'
@@ -157,29 +157,26 @@ function Editor({ content, onSave, onCancel }: EditorProps): JSX.Element {
     onSave({ name: name.value ?? content.name, ...(wantedTag ? { tag: wantedTag } : {}) })
     focusMain()
   }
+  const field = (member: 'name' | 'tag', typed: Signal<string | undefined>, place?: RefObject<HTMLElement | null>) => {
+    const value = typed.value ?? content[member] ?? ''
+    return (
+      <Field
+        id={`waiting-${member}`}
+        label={say(`plants.${member}`)}
+        isWide={member === 'name'}
+        {...(place && { place })}
+        rows={1}
+        value={value}
+        onText={(text) => (typed.value = text)}
+      >
+        <TooLong member={member} text={value} />
+      </Field>
+    )
+  }
   return (
     <form class="fields" onSubmit={submitting(save)}>
-      <label class="field grow">
-        {say('plants.name')}
-        <textarea
-          ref={first}
-          rows={1}
-          dir="auto"
-          value={name.value ?? content.name}
-          onInput={(event) => (name.value = event.currentTarget.value)}
-        />
-        <TooLong member="name" text={name.value ?? content.name} />
-      </label>
-      <label class="field">
-        {say('plants.tag')}
-        <textarea
-          rows={1}
-          dir="auto"
-          value={tag.value ?? content.tag ?? ''}
-          onInput={(event) => (tag.value = event.currentTarget.value)}
-        />
-        <TooLong member="tag" text={tag.value ?? content.tag ?? ''} />
-      </label>
+      {field('name', name, first)}
+      {field('tag', tag)}
       <Button text={say('plants.save')} type="submit" class="primary" />
       <Button text={say('plants.cancel')} onClick={onCancel} />
     </form>

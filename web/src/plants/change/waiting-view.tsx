@@ -88,7 +88,7 @@ function Strange({ session, changes }: StrangeProps): JSX.Element | null {
           onClick={() => run(takeOver(changes, mine))}
         />
         <Button
-          text={say('waiting.dropThem')}
+          text={say('waiting.drop')}
           class="danger"
           onClick={() => run(dropMany(changes.map(({ key }) => key)))}
         />

@@ -70,7 +70,7 @@ export function useCount(client: PlantstoreClient, list: PlantList, filter: Filt
       found.value = { plants: counting.value, isExact: true }
     } catch (error) {
       if (isAbort(error) || signal.aborted) return
-      fault.value = say('matches.notCounted', { why: said(error) })
+      fault.value = say('page.failed', { what: say('matches.count'), why: said(error) })
     }
     counting.value = undefined
   }
@@ -92,7 +92,7 @@ export function Matches({ list, filter, total, counted, fault, countAll }: Match
     <p class={isStale ? 'matches stale' : 'matches'}>
       <span role="status">
         {isStale && say('plants.stale')}
-        {counted !== undefined && `${say('matches.counting')} ${say('page.soFar', { plants: plantsIn(counted) })}`}
+        {counted !== undefined && `${say('plant.reading')} ${say('page.soFar', { plants: plantsIn(counted) })}`}
         {counted === undefined && total !== undefined && total.plants > 0 && totalText(total)}
       </span>
       {total?.isExact === false && counted === undefined && countAll !== undefined && (

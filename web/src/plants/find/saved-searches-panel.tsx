@@ -1,8 +1,8 @@
-import { type Signal, useSignal } from '@preact/signals'
-import type { JSX, TargetedInputEvent } from 'preact'
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { say } from '../../language/language.ts'
-import { Button, submitting } from '../../page/controls.tsx'
+import { say, sayOf } from '../../language/language.ts'
+import { Button, Field, submitting } from '../../page/controls.tsx'
 import { closeOnEscape } from '../../page/focus.ts'
 import { named } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
@@ -108,27 +108,24 @@ function Save({ onSave }: { readonly onSave: (name: string) => boolean }): JSX.E
   const name = useSignal('')
   return (
     <form
+      class="fields"
       onSubmit={submitting(() => {
         if (name.value.trim() !== '' && onSave(name.value)) name.value = ''
       })}
     >
-      <label for="search-name">{say('searches.saveAs')}</label>
-      <div class="fields">
-        <input id="search-name" {...field(name)} />
-        <Button text={say('plants.save')} type="submit" />
-      </div>
+      <Field
+        id="search-name"
+        label={say('searches.saveAs')}
+        isWide
+        required
+        maxLength={LONGEST_NAME}
+        value={name.value}
+        onText={(text) => (name.value = text)}
+      />
+      <Button text={say('plants.save')} type="submit" />
     </form>
   )
 }
-
-const field = (name: Signal<string>) => ({
-  required: true,
-  maxLength: LONGEST_NAME,
-  dir: 'auto' as const,
-  autocomplete: 'off' as const,
-  value: name.value,
-  onInput: ({ currentTarget }: TargetedInputEvent<HTMLInputElement>) => (name.value = currentTarget.value),
-})
 
 interface RenameProps {
   readonly search: SavedSearch
@@ -153,7 +150,16 @@ function Rename({ search, onDone }: RenameProps): JSX.Element {
         onDone(undefined)
       }}
     >
-      <input ref={place} aria-label={say('searches.newNameOf', { name: search.name })} {...field(name)} />
+      <Field
+        id="search-rename"
+        label={sayOf('tags.rename', search.name)}
+        isWide
+        place={place}
+        required
+        maxLength={LONGEST_NAME}
+        value={name.value}
+        onText={(text) => (name.value = text)}
+      />
       <Button text={say('tags.rename')} type="submit" />
     </form>
   )

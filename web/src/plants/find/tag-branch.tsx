@@ -41,9 +41,7 @@ export function TagBranch(props: BranchProps): JSX.Element {
             ),
           )}
       </ul>
-      {entries.length > MOST_SHOWN && (
-        <p class="note">{say('tags.moreMatch', { more: entries.length - MOST_SHOWN })}</p>
-      )}
+      {entries.length > MOST_SHOWN && <p class="note">{say('page.andMore', { more: entries.length - MOST_SHOWN })}</p>}
     </>
   )
 }

@@ -6,7 +6,7 @@ import { compareCodePoints, type TagFilter as Tagging } from '../../../../src/do
 import { say } from '../../language/language.ts'
 import { seenTags } from '../../offline/seen.ts'
 import { whenAway } from '../../page/connection.ts'
-import { Button, Check } from '../../page/controls.tsx'
+import { Button, Check, Field } from '../../page/controls.tsx'
 import { closeOnEscape } from '../../page/focus.ts'
 import { useHelp, useRequest } from '../../page/request.ts'
 import { Fault } from '../../page/sentence.tsx'
@@ -59,7 +59,7 @@ export function TagFilter({ session, list, chosen, onChange }: TagFilterProps): 
               })
             }
           />
-          {next.value !== undefined && <Button text={say('tags.more')} onClick={() => read(next.value)} />}
+          {next.value !== undefined && <Button text={say('page.showMore')} onClick={() => read(next.value)} />}
           {tags.value?.length === 0 && fault.value === '' && <p class="note">{say('tags.none')}</p>}
         </div>
       </details>
@@ -172,12 +172,12 @@ function Tags({ client, tags, readTo, fault, chosen, onChange, onRename }: TagsP
   )
   return (
     <>
-      <label for="tag-part">{say('tags.find')}</label>
-      <input
+      <Field
         id="tag-part"
+        label={say('tags.find')}
         type="search"
         value={sought.value}
-        onInput={(event) => (sought.value = event.currentTarget.value)}
+        onText={(text) => (sought.value = text)}
       />
       {fault}
       <Check

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
 import type { ChangeEntry, StoredPlant } from '../../../../client/src/index.ts'
-import { say, timeOf } from '../../language/language.ts'
+import { say, sayOf, timeOf } from '../../language/language.ts'
 import type { PlainKey } from '../../language/texts.ts'
 import { submit } from '../../offline/send.ts'
 import { Button } from '../../page/controls.tsx'
 import { named } from '../../page/named.ts'
-import { tell } from '../../page/notices.tsx'
-import { usePages } from '../../page/pages.ts'
-import { said } from '../../page/said.ts'
+import { tell, tellFailure } from '../../page/notices.tsx'
+import { usePages } from '../../page/pages.tsx'
+import { PageError } from '../../page/said.ts'
 import { Fault } from '../../page/sentence.tsx'
 import { Time } from '../../page/time.tsx'
 import { shownTag } from '../../plants/list/shown-tag.ts'
@@ -35,17 +35,17 @@ export function History({ session, id, state, onRestored }: HistoryProps): JSX.E
   const { client, may } = session
   const mayWrite = may('plants:write')
   const list = (signal: AbortSignal) => client.history(id, { limit: PAGE }, { signal })
-  const [read, entries, next, fault, isOff] = usePages(list, state)
+  const [read, entries, more, fault, isOff] = usePages(list, state)
   const restore = async (plant: StoredPlant) => {
     try {
       const outcome = await submit(session, { id, base: state ?? null, wanted: plant })
       if (outcome.kind === 'waits') tellKept(`${id} ${named(plant.name)}`)
-      else if (outcome.kind === 'stored') tell(say('history.restored', { id }))
-      else tell(say('history.notRestored', { id, why: say('history.changed') }), { isError: true })
-      onRestored()
+      else if (outcome.kind === 'stored') tell(say('plants.saved', { id }))
+      else throw new PageError(say('fault.changed'))
     } catch (error) {
-      tell(say('history.notRestored', { id, why: said(error) }), { isError: true })
+      tellFailure(sayOf('history.restore', id), error)
     }
+    onRestored()
   }
   const undo = (action: string, at: string) =>
     askUndo({ action, title: timeOf(at, 'medium'), onUndone: async () => onRestored() })
@@ -83,8 +83,8 @@ export function History({ session, id, state, onRestored }: HistoryProps): JSX.E
           </li>
         ))}
       </ol>
-      {next !== undefined && <Button text={say('history.earlier')} onClick={() => void read(next)} />}
-      <Fault text={fault} onRetry={() => void read()} />
+      {more}
+      <Fault text={fault} onRetry={read} />
     </section>
   )
 }

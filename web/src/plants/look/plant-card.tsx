@@ -61,7 +61,7 @@ export function PlantCard({ plant, changes, Heading, mayPrint, onCopy }: CardPro
               {mayChange && <Button text={say('plants.edit')} class="primary" of={id} onClick={edit} />}
               {mayPrint && (
                 <a class="button" href={linkTo('labels', queryOf(id))}>
-                  {say('plants.printLabel')}
+                  {say('plants.printLabels')}
                 </a>
               )}
               {mayChange && <More id={id} onCopy={onCopy} onDelete={remove} />}

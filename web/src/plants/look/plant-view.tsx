@@ -73,7 +73,7 @@ export function OnePlant({ session, id, isScanned = false }: OnePlantProps): JSX
           onEntered={again}
         />
       )}
-      {found === 'absent' && !may('plants:write') && <p>{say('plant.absent')}</p>}
+      {found === 'absent' && !may('plants:write') && <p>{say('stocktake.isNew', { id })}</p>}
       {found === 'there' && <Shown {...{ session, list, changes, Heading, isScanned }} mayPrint={may('more')} />}
       {(found === 'there' || found === 'absent') && may('more') && (
         <History session={session} id={id} state={plants[0]} onRestored={again} />

@@ -172,7 +172,7 @@ function Foot({ list, filter, children }: FootProps): JSX.Element {
       {state === 'failed' && <Fault text={list.fault.value} onRetry={() => list.retry()} />}
       <p role="status">
         {state === 'searching' && isEmpty && say('plants.searching')}
-        {state === 'loading' && say('plants.readingMore')}
+        {state === 'loading' && say('plant.reading')}
         {state === 'whole' && (end ?? (isEmpty ? nothingFor(filter) : say('plants.all')))}
       </p>
       {children}

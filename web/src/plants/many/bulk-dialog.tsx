@@ -10,6 +10,7 @@ import { submitMany } from '../../offline/send-many.ts'
 import { connection } from '../../page/connection.ts'
 import { Button, Check, Field, submitting } from '../../page/controls.tsx'
 import { Dialog } from '../../page/dialog.tsx'
+import { Rest } from '../../page/first-of.tsx'
 import { named } from '../../page/named.ts'
 import { isAbort, said } from '../../page/said.ts'
 import { Fault } from '../../page/sentence.tsx'
@@ -61,7 +62,7 @@ export function BulkDialog(props: BulkProps): JSX.Element {
     <Dialog title={say(TITLES[kind])} onCancel={close}>
       {now.kind === 'reading' && (
         <p role="status">
-          {say('bulk.reading')} {now.count > 0 && say('page.soFar', { plants: plantsIn(now.count) })}
+          {say('plant.reading')} {now.count > 0 && say('page.soFar', { plants: plantsIn(now.count) })}
         </p>
       )}
       {now.kind === 'unread' && <Fault text={now.fault} onRetry={read} />}
@@ -181,7 +182,7 @@ async function readInto(
   try {
     step.value = { kind: 'asking', ...(await readTargets(client, targets, onRead, signal)) }
   } catch (error) {
-    if (!isAbort(error)) step.value = { kind: 'unread', fault: say('bulk.unread', { why: said(error) }) }
+    if (!isAbort(error)) step.value = { kind: 'unread', fault: say('page.unread', { why: said(error) }) }
   }
 }
 
@@ -340,11 +341,9 @@ function Preview({ kind, plants, changes, isReady }: PreviewProps): JSX.Element 
               )}
             </li>
           ))}
-          {changes.length > SHOWN && (
-            <li class="note">{say('bulk.andMore', { plants: plantsIn(changes.length - SHOWN) })}</li>
-          )}
         </ul>
       )}
+      {(kind === 'replace' || kind === 'delete') && <Rest count={changes.length - SHOWN} />}
       {same > 0 && <p class="note">{say('bulk.same', { count: same })}</p>}
     </div>
   )

@@ -2,15 +2,14 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { StoredPlant } from '../../../../client/src/index.ts'
-import { say } from '../../language/language.ts'
-import { sayWith } from '../../language/say-with.ts'
+import { say, sayOf } from '../../language/language.ts'
 import { plantOf } from '../../offline/attempt.ts'
 import { newAction } from '../../offline/new-action.ts'
 import { type Conflict, submitMany } from '../../offline/send-many.ts'
 import { Button, Field, submitting } from '../../page/controls.tsx'
 import { Dialog } from '../../page/dialog.tsx'
 import { useRequest } from '../../page/request.ts'
-import { Sentence } from '../../page/sentence.tsx'
+import { Fault } from '../../page/sentence.tsx'
 import type { ViewProps } from '../../session/session.ts'
 import type { PlantList } from '../list/plant-list.ts'
 import { MOST_LABELS, printLabels } from './chosen-labels.ts'
@@ -34,7 +33,7 @@ export function CopiesDialog({ session, list, plant, onClose }: CopiesProps): JS
   const { isBusy, fault, once } = useRequest()
   /** The copies with their reserved ids. A second attempt adds the same ones. */
   const copies = useRef<readonly StoredPlant[]>([])
-  const action = useRef(newAction(say('copies.title', { id: plant.id })))
+  const action = useRef(newAction(sayOf('plants.another', plant.id)))
   const add = async (count: number) => {
     if (copies.current.length !== count) {
       const { first } = await session.client.reserveIds(count)
@@ -46,12 +45,12 @@ export function CopiesDialog({ session, list, plant, onClose }: CopiesProps): JS
       tellDone(list, say('copies.added', { plants: plantsIn(done.length), id: plant.id }), sent)
       await list.reload()
     }
-    if (left.length > 0) fault.value = sent.fault
+    if (left.length > 0) fault.value = say('bulk.left', { plants: plantsIn(left.length), why: sent.fault })
     else if (sent.waits > 0 || sent.met > 0) onClose()
     else added.value = { plants: done.flatMap(({ id, wanted }) => (wanted ? [plantOf(id, wanted)] : [])), conflicts }
   }
   return (
-    <Dialog title={say('copies.title', { id: plant.id })} onCancel={onClose}>
+    <Dialog title={sayOf('plants.another', plant.id)} onCancel={onClose}>
       <p>
         <bdi translate={false}>{plant.name}</bdi>
       </p>
@@ -94,15 +93,15 @@ function HowMany({ isAdding, fault, onAdd, onClose }: HowManyProps): JSX.Element
         onText={(text) => (count.value = text)}
       />
       <p class="note">{say('copies.note', { most: MOST_LABELS })}</p>
-      {fault !== '' && <p role="alert">{sayWith('copies.notAll', { why: <Sentence text={fault} /> })}</p>}
+      <Fault text={fault} />
       <div class="fields">
         <Button text={say('plants.cancel')} onClick={onClose} />
         <Button
-          text={isAdding ? say('plants.adding') : say('copies.add', { plants: plantsIn(wanted) })}
+          text={say('copies.add', { plants: plantsIn(wanted) })}
           type="submit"
           class="primary"
           disabled={!isReady}
-          aria-disabled={isAdding}
+          isBusy={isAdding}
         />
       </div>
     </form>
@@ -118,15 +117,15 @@ function AddedCopies({ plants, conflicts, onClose }: AddedProps): JSX.Element {
   return (
     <>
       <p role="status">
-        {first === undefined || last === undefined
-          ? say('copies.done', { plants: plantsIn(0) })
-          : say('copies.doneIds', { plants: plantsIn(plants.length), first, last })}
+        {first !== undefined &&
+          last !== undefined &&
+          say('copies.doneIds', { plants: plantsIn(plants.length), first, last })}
       </p>
       <Conflicts conflicts={conflicts} />
       <div class="fields">
         <Button text={say('bulk.close')} onClick={onClose} />
         <Button
-          text={say('import.printLabels')}
+          text={say('plants.printLabels')}
           class="primary"
           onClick={() => {
             onClose()

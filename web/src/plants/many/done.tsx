@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { say } from '../../language/language.ts'
 import type { Conflict } from '../../offline/send-many.ts'
+import { Rest } from '../../page/first-of.tsx'
 import { Sentence } from '../../page/sentence.tsx'
 
 /** "1 plant" or "1,204 plants". */
@@ -37,7 +38,7 @@ export function Conflicts({
           </li>
         ))}
       </ul>
-      {count > shown.length && <p class="note">{say('labels.more', { more: count - shown.length })}</p>}
+      <Rest count={count - shown.length} />
     </>
   )
 }

@@ -46,7 +46,7 @@ export function ExportPlants({ client, filter }: ExportProps): JSX.Element {
       saveFile(await new Response(file).blob(), `${say('export.file')}.${format}`)
       pitfalls.value = found
     } catch (error) {
-      if (!isAbort(error)) fault.value = say('export.broken', { why: said(error) })
+      if (!isAbort(error)) fault.value = say('page.noFile', { why: said(error) })
     } finally {
       read.value = undefined
     }

@@ -121,7 +121,7 @@ async function print({ session, selection }: BarProps): Promise<void> {
     const { plants } = await readTargets(session.client, targets, () => {}, new AbortController().signal)
     printLabels(plants)
   } catch (error) {
-    tell(say('bulk.unread', { why: said(error) }), { isError: true })
+    tell(say('page.unread', { why: said(error) }), { isError: true })
   }
 }
 

@@ -76,7 +76,7 @@ function UndoDialog(props: UndoProps): JSX.Element {
   const { now, read, run, stop } = useUndo(props)
   return (
     <Dialog title={<Sentence text={say('actions.undo', { action: title })} />} onCancel={onClose}>
-      {now.kind === 'reading' && <p role="status">{say('bulk.reading')}</p>}
+      {now.kind === 'reading' && <p role="status">{say('plant.reading')}</p>}
       {now.kind === 'unread' && <Fault text={now.fault} onRetry={read} />}
       {now.kind === 'asking' && <Preview {...now} />}
       {now.kind === 'working' || now.kind === 'over' ? (
@@ -192,7 +192,7 @@ function effectOf(of: Action | undefined, count: number): string {
 const conflictOf = ({ id, plant }: UndoReport['leftPlants'][number]): Conflict => ({
   id,
   name: plant?.name,
-  why: say('bulk.changedMeanwhile'),
+  why: say('fault.changed'),
 })
 
 /** The log has let go a part of the action, or all of it. */

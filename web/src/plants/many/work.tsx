@@ -3,7 +3,7 @@ import { say } from '../../language/language.ts'
 import type { Conflict } from '../../offline/send-many.ts'
 import { Button } from '../../page/controls.tsx'
 import { Fault, Sentence } from '../../page/sentence.tsx'
-import { Conflicts } from './done.tsx'
+import { Conflicts, plantsIn } from './done.tsx'
 
 /** Changes of many plants that are under way, or over. */
 export type WorkStep = { readonly kind: 'working'; readonly done: number; readonly of: number } | WorkOver
@@ -32,7 +32,7 @@ export function Work({ title, step, onStop, onGoOn, onClose }: WorkProps): JSX.E
   if (step.kind === 'working') {
     return (
       <>
-        <p role="status">{say('bulk.working', { count: step.done, of: step.of })}</p>
+        <p role="status">{say('import.doneOf', { done: step.done, plants: plantsIn(step.of) })}</p>
         <progress aria-label={title} max={step.of} value={step.done} />
         <div class="fields">
           <Button text={say('import.stop')} onClick={onStop} />

@@ -2,12 +2,13 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Listing } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
+import { Button } from './controls.tsx'
 import { useRequest } from './request.ts'
 import { isRefusal } from './said.ts'
 
 /**
- * Reads a list of the log of changes, page by page: returns the reader, what it has read, where the next page begins, why
- * none came, and whether the service keeps no log.
+ * Reads a list of the log of changes, page by page: returns what reads it anew, what it has read, the button for the next
+ * page, why none came, and whether the service keeps no log.
  *
  * @param again what makes the hook read from the first page again when it changes
  */
@@ -16,7 +17,7 @@ export function usePages<Item>(list: (signal: AbortSignal) => Pick<Listing<Item>
   const items = useSignal<readonly Item[] | undefined>(undefined)
   const next = useSignal<string | undefined>(undefined)
   const isOff = useSignal(false)
-  const request = useRequest((why) => say('actions.unread', { why }))
+  const request = useRequest((why) => say('page.unread', { why }))
   const read = (at?: string): Promise<void> =>
     request.run(async (signal) => {
       try {
@@ -29,5 +30,7 @@ export function usePages<Item>(list: (signal: AbortSignal) => Pick<Listing<Item>
       }
     })
   useEffect(() => void read(), [again])
-  return [read, items.value, next.value, request.fault.value, isOff.value] as const
+  const more =
+    next.value === undefined ? null : <Button text={say('page.showMore')} onClick={() => void read(next.value)} />
+  return [() => read(), items.value, more, request.fault.value, isOff.value] as const
 }
