@@ -29,7 +29,7 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
         {actions?.length === 0 && say('actions.none')}
       </p>
       <Fault text={isOff ? say('actions.off') : fault} onRetry={read} />
-      <ol class="actions">
+      <ol class="rows actions">
         {actions?.map((action) => (
           <ActionRow
             key={action.id}

@@ -73,7 +73,7 @@ export function DeletedView({ session }: ViewProps): JSX.Element {
       )}
       {done.value !== undefined && <Conflicts conflicts={done.value.conflicts} />}
       <Fault text={isOff ? say('actions.off') : done.value?.fault || fault} onRetry={read} />
-      <ol class="actions deleted">
+      <ol class="rows actions deleted">
         {entries?.map((entry) => (
           <Row key={entry.position} entry={entry} selection={may('plants:write') ? selection : undefined} />
         ))}

@@ -14,7 +14,7 @@ export function OutcomeTable({ title, outcome }: { readonly title: string; reado
   return (
     <>
       <h2>{title}</h2>
-      <ul class="figures">
+      <ul class="plain figures">
         <li>{say('import.added', { number: added })}</li>
         {updated > 0 && <li>{say('import.updated', { number: updated })}</li>}
         <li>{say('import.unchanged', { number: unchanged })}</li>

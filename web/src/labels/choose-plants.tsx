@@ -129,7 +129,7 @@ function Found({ plants }: { readonly plants: readonly StoredPlant[] }): JSX.Ele
     else if (add([labelOf(plant)]) > 0) tellFull()
   }
   return (
-    <ul class="found">
+    <ul class="plain found">
       {plants.map((plant) => (
         <li key={String(plant.id)}>
           <Check isOn={chosen.value.length > 0 && isChosen(plant.id)} onChange={(isOn) => choose(plant, isOn)}>

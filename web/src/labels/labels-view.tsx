@@ -69,7 +69,7 @@ function Chosen(): JSX.Element {
         <>
           <details>
             <summary>{say('labels.show')}</summary>
-            <ul class="found">
+            <ul class="plain found">
               {labels.slice(0, MOST_SHOWN).map(({ id, name }) => (
                 <li key={String(id)}>
                   <bdi translate={false}>{name === '' ? say('labels.toCome') : name.slice(0, 200)}</bdi>{' '}

@@ -74,7 +74,7 @@ export function PlantsFound({ session, stocktake, list, mayWrite, isReading }: F
           <Warning {...pitfalls.value} />
         </p>
       )}
-      <ul class="stock">
+      <ul class="rows stock">
         {shown.map((id) => (
           <FoundPlant key={String(id)} id={id} kind={kind.value} stocktake={stocktake} />
         ))}

@@ -131,7 +131,7 @@ function Listed({ found, reading, own, onAsk, onRetry }: ListedProps): JSX.Eleme
         <>
           <h2 id="due">{say('tokens.due')}</h2>
           <p>{say('tokens.dueNote', { soon: ENDS_SOON, unused: UNUSED })}</p>
-          <ul class="tokens" aria-labelledby="due">
+          <ul class="rows tokens" aria-labelledby="due">
             {tokens.filter(({ id }) => due.has(id)).map(itemOf)}
           </ul>
         </>
@@ -140,7 +140,7 @@ function Listed({ found, reading, own, onAsk, onRetry }: ListedProps): JSX.Eleme
       {own.part !== undefined && <p class="empty">{say('tokens.unlisted')}</p>}
       <Fault text={reading.fault.value} onRetry={onRetry} />
       {found?.tokens.length === 0 && <p class="empty">{say('tokens.none')}</p>}
-      <ul class="tokens" aria-labelledby="tokens" aria-busy={reading.isBusy.value}>
+      <ul class="rows tokens" aria-labelledby="tokens" aria-busy={reading.isBusy.value}>
         {shown.map(itemOf)}
       </ul>
       {more}

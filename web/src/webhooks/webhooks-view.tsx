@@ -43,7 +43,7 @@ export function WebhooksView({ session: { client } }: ViewProps): JSX.Element {
       <p class="note">{say('webhooks.note')}</p>
       <Fault text={fault.value} onRetry={read} />
       {webhooks.value?.length === 0 && <p class="empty">{say('webhooks.none')}</p>}
-      <ul class="tokens webhooks" aria-busy={isBusy.value}>
+      <ul class="rows tokens webhooks" aria-busy={isBusy.value}>
         {webhooks.value?.map((webhook) => (
           <WebhookItem key={webhook.id} client={client} webhook={webhook} onTested={read} />
         ))}
@@ -65,11 +65,9 @@ function WebhookItem({ client, webhook, onTested }: ItemProps): JSX.Element {
   const { id, url, description, state, reason, since, pending } = webhook
   const waiting =
     pending >= MANY ? say('webhooks.waitingMany', { many: pending }) : say('webhooks.waiting', { count: pending })
-  const isTesting = useSignal(false)
+  const testing = useRequest()
   const deliveries = useSignal<readonly WebhookDelivery[] | undefined>(undefined)
   const test = async () => {
-    if (isTesting.value) return
-    isTesting.value = true
     try {
       const { status, failure, durationMs } = await client.testWebhook(id)
       if (failure === undefined) tell(say('webhooks.answered', { status: String(status), ms: durationMs }))
@@ -78,7 +76,6 @@ function WebhookItem({ client, webhook, onTested }: ItemProps): JSX.Element {
     } catch (error) {
       tellFailure(sayOf('webhooks.test', id), error)
     }
-    isTesting.value = false
   }
   const show = async () => {
     try {
@@ -107,7 +104,12 @@ function WebhookItem({ client, webhook, onTested }: ItemProps): JSX.Element {
           })}
         </div>
       </div>
-      <Button text={say('webhooks.test')} aria-disabled={isTesting.value} of={id} onClick={() => void test()} />
+      <Button
+        text={say('webhooks.test')}
+        isBusy={testing.isBusy.value}
+        of={id}
+        onClick={() => void testing.once(test)}
+      />
       <Button
         text={say('webhooks.deliveries')}
         aria-expanded={deliveries.value !== undefined}

@@ -22,7 +22,7 @@ export function WaitingView({ session }: ViewProps): JSX.Element {
       {mine.length > 0 && (
         <>
           <p class="note">{say('waiting.note')}</p>
-          <ol class="waiting">
+          <ol class="plain waiting">
             {together(mine).map(({ key, changes }) => (
               <WaitingChange
                 key={key}
@@ -75,7 +75,7 @@ function Strange({ session, changes }: StrangeProps): JSX.Element | null {
       <p>
         <Sentence text={isOfOther ? say('waiting.others', { count, name }) : say('waiting.otherStore', { count })} />
       </p>
-      <ol class="waiting">
+      <ol class="plain waiting">
         {together(changes).map((each) => (
           <li key={each.key}>
             <ChangeText changes={each.changes} />

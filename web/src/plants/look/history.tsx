@@ -54,7 +54,7 @@ export function History({ session, id, state, onRestored }: HistoryProps): JSX.E
     <section class="history" aria-label={say('history.title')}>
       <h2>{say('history.title')}</h2>
       {entries?.length === 0 && fault === '' && <p class="note">{say('history.none')}</p>}
-      <ol>
+      <ol class="rows">
         {entries?.map(({ position, type, time: at, plant, before, token, action }) => (
           <li key={position}>
             <p>

@@ -86,7 +86,7 @@ export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
 /** Leads from an empty store to its first plants. */
 function Beginning({ onAdd }: { readonly onAdd: () => void }): JSX.Element {
   return (
-    <ul class="beginning">
+    <ul class="plain beginning">
       <li class="card">
         <a href={linkTo('import')}>{say('begin.import')}</a>
         <p>{say('begin.importNote')}</p>

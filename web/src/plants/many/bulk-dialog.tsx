@@ -13,7 +13,6 @@ import { Dialog } from '../../page/dialog.tsx'
 import { Rest } from '../../page/first-of.tsx'
 import { named } from '../../page/named.ts'
 import { isAbort, said } from '../../page/said.ts'
-import { Fault } from '../../page/sentence.tsx'
 import { shownTag } from '../../plants/list/shown-tag.ts'
 import type { ViewProps } from '../../session/session.ts'
 import { DecideTogether } from '../change/decide.tsx'
@@ -41,8 +40,6 @@ export interface BulkProps extends ViewProps {
 }
 
 type Step =
-  | { readonly kind: 'reading'; readonly count: number }
-  | { readonly kind: 'unread'; readonly fault: string }
   | ({ readonly kind: 'asking' } & Read)
   /** The person decides about plants that others have changed meanwhile. */
   | { readonly kind: 'deciding' }
@@ -60,13 +57,7 @@ export function BulkDialog(props: BulkProps): JSX.Element {
   if (now.kind === 'deciding') return <DecideTogether action={action} onClose={end} />
   return (
     <Dialog title={say(TITLES[kind])} onCancel={close}>
-      {now.kind === 'reading' && (
-        <p role="status">
-          {say('plant.reading')} {now.count > 0 && say('page.soFar', { plants: plantsIn(now.count) })}
-        </p>
-      )}
-      {now.kind === 'unread' && <Fault text={now.fault} onRetry={read} />}
-      {now.kind === 'asking' && (
+      {now.kind === 'asking' ? (
         <Asking
           {...props}
           plants={now.plants}
@@ -79,14 +70,8 @@ export function BulkDialog(props: BulkProps): JSX.Element {
           onRun={() => void run(changes)}
           onCancel={close}
         />
-      )}
-      {(now.kind === 'working' || now.kind === 'over') && (
-        <Work title={say(TITLES[kind])} step={now} onStop={stop} onGoOn={goOn} onClose={close} />
-      )}
-      {(now.kind === 'reading' || now.kind === 'unread') && (
-        <div class="fields">
-          <Button text={say('plants.cancel')} onClick={close} />
-        </div>
+      ) : (
+        <Work title={say(TITLES[kind])} step={now} onRetry={read} onStop={stop} onGoOn={goOn} onClose={close} />
       )}
     </Dialog>
   )

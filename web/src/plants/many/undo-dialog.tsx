@@ -11,7 +11,7 @@ import { plain } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
 import { pause } from '../../page/pause.ts'
 import { isAbort, isRefusal, said } from '../../page/said.ts'
-import { Fault, Sentence } from '../../page/sentence.tsx'
+import { Sentence } from '../../page/sentence.tsx'
 import { onSignOut, type ViewProps } from '../../session/session.ts'
 import type { Reloaded } from '../list/plant-list.ts'
 import { Conflicts, plantsIn } from './done.tsx'
@@ -64,11 +64,8 @@ interface UndoProps extends Undoing, ViewProps {
 }
 
 type Step =
-  | { readonly kind: 'reading' }
-  | { readonly kind: 'unread'; readonly fault: string }
   /** `of` is undefined where the token may not read it. */
-  | { readonly kind: 'asking'; readonly report: UndoReport; readonly of: Action | undefined }
-  | WorkStep
+  { readonly kind: 'asking'; readonly report: UndoReport; readonly of: Action | undefined } | WorkStep
 
 /** Says what an undo would do, and does it. What was changed since stays as it is, and is listed. */
 function UndoDialog(props: UndoProps): JSX.Element {
@@ -76,22 +73,10 @@ function UndoDialog(props: UndoProps): JSX.Element {
   const { now, read, run, stop } = useUndo(props)
   return (
     <Dialog title={<Sentence text={say('actions.undo', { action: title })} />} onCancel={onClose}>
-      {now.kind === 'reading' && <p role="status">{say('plant.reading')}</p>}
-      {now.kind === 'unread' && <Fault text={now.fault} onRetry={read} />}
-      {now.kind === 'asking' && <Preview {...now} />}
-      {now.kind === 'working' || now.kind === 'over' ? (
-        <Work title={plain(title)} step={now} onStop={stop} onGoOn={() => void run()} onClose={onClose} />
+      {now.kind === 'asking' ? (
+        <Asking {...now} onRun={() => void run()} onCancel={onClose} />
       ) : (
-        <div class="fields">
-          <Button text={say('plants.cancel')} onClick={onClose} />
-          {now.kind === 'asking' && now.report.restored > 0 && (
-            <Button
-              text={say('bulk.undoFor', { plants: plantsIn(now.report.restored) })}
-              class="primary"
-              onClick={() => void run()}
-            />
-          )}
-        </div>
+        <Work {...{ step: now, onClose }} title={plain(title)} onRetry={read} onStop={stop} onGoOn={() => void run()} />
       )}
     </Dialog>
   )
@@ -99,7 +84,7 @@ function UndoDialog(props: UndoProps): JSX.Element {
 
 /** Reads what an undo would do, and does it. */
 function useUndo({ session: { client, may }, action, onUndone, onClose }: UndoProps) {
-  const step = useSignal<Step>({ kind: 'reading' })
+  const step = useSignal<Step>({ kind: 'reading', count: 0 })
   const ending = useRef(new AbortController())
   /** A further attempt goes on with the same undo. */
   const undo = useRef(newAction(''))
@@ -109,7 +94,7 @@ function useUndo({ session: { client, may }, action, onUndone, onClose }: UndoPr
     return () => ending.current.abort()
   }, [])
   const read = async () => {
-    step.value = { kind: 'reading' }
+    step.value = { kind: 'reading', count: 0 }
     const { signal: ended } = ending.current
     try {
       const report = await client.undoAction(action, { dryRun: true, signal: ended })
@@ -168,13 +153,23 @@ async function follow(
   }
 }
 
+interface AskingProps extends Extract<Step, { kind: 'asking' }> {
+  readonly onRun: () => void
+  readonly onCancel: () => void
+}
+
 /** Says what an undo would do, and which plants stay as they are. */
-function Preview({ report, of }: Pick<Extract<Step, { kind: 'asking' }>, 'report' | 'of'>): JSX.Element {
-  const { restored, left, leftPlants } = report
+function Asking({ report: { restored, left, leftPlants }, of, onRun, onCancel }: AskingProps): JSX.Element {
   return (
     <>
       <p>{restored === 0 ? say('actions.nothing') : effectOf(of, restored)}</p>
       <Conflicts conflicts={leftPlants.map(conflictOf)} count={left} lead="bulk.same" />
+      <div class="fields">
+        <Button text={say('plants.cancel')} onClick={onCancel} />
+        {restored > 0 && (
+          <Button text={say('bulk.undoFor', { plants: plantsIn(restored) })} class="primary" onClick={onRun} />
+        )}
+      </div>
     </>
   )
 }

@@ -5,8 +5,12 @@ import { Button } from '../../page/controls.tsx'
 import { Fault, Sentence } from '../../page/sentence.tsx'
 import { Conflicts, plantsIn } from './done.tsx'
 
-/** Changes of many plants that are under way, or over. */
-export type WorkStep = { readonly kind: 'working'; readonly done: number; readonly of: number } | WorkOver
+/** Plants that are read for changes of many, and the changes, which are under way or over. */
+export type WorkStep =
+  | { readonly kind: 'reading'; readonly count: number }
+  | { readonly kind: 'unread'; readonly fault: string }
+  | { readonly kind: 'working'; readonly done: number; readonly of: number }
+  | WorkOver
 
 interface WorkOver {
   readonly kind: 'over'
@@ -22,13 +26,30 @@ interface WorkOver {
 interface WorkProps {
   readonly title: string
   readonly step: WorkStep
+  readonly onRetry: () => void
   readonly onStop: () => void
   readonly onGoOn: () => void
   readonly onClose: () => void
 }
 
-/** Shows how far changes are, and in the end what stayed as it is and whether some are left to do. */
-export function Work({ title, step, onStop, onGoOn, onClose }: WorkProps): JSX.Element {
+/** Shows how far the work is, and in the end what stayed as it is and whether some is left to do. */
+export function Work({ title, step, onRetry, onStop, onGoOn, onClose }: WorkProps): JSX.Element {
+  if (step.kind === 'reading' || step.kind === 'unread') {
+    return (
+      <>
+        {step.kind === 'unread' ? (
+          <Fault text={step.fault} onRetry={onRetry} />
+        ) : (
+          <p role="status">
+            {say('plant.reading')} {step.count > 0 && say('page.soFar', { plants: plantsIn(step.count) })}
+          </p>
+        )}
+        <div class="fields">
+          <Button text={say('plants.cancel')} onClick={onClose} />
+        </div>
+      </>
+    )
+  }
   if (step.kind === 'working') {
     return (
       <>
