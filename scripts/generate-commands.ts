@@ -8,7 +8,8 @@ In the folder of the project, after \`npm ci\`, \`npx plantstore\` runs the prog
 a user without a home folder, which npm needs, \`/path/to/the/project/bin/plantstore\` runs the program.
 
 Every command finds its store by \`--store\` or \`PLANTSTORE_STORE\`. It reports faults on standard error, one per line.
-The exit code is 0 if the command succeeded, 1 if it failed, and 2 if its arguments or settings are wrong.
+The exit code is 0 if the command succeeded, 1 if it failed, 2 if its arguments or settings are wrong, and 130 or 143 if
+a signal stopped it; a section says where a command has others.
 \`plantstore help COMMAND\` prints the section of a command with all of its options, and \`plantstore --version\` the
 version; the flags of \`serve\` are in [Configuration](configuration.md).
 `
@@ -16,7 +17,9 @@ version; the flags of \`serve\` are in [Configuration](configuration.md).
 /** Columns of the help on this page, whose lines are as long as those of the other pages. */
 const WIDTH = 118
 /** An option of so many commands stands once. */
-const SHARED_BY = 4
+const SHARED_BY = 2
+/** What the introduction says of all commands. */
+const USUAL_CODES = 'Exit codes: 0 done, 1 failed, 2 wrong usage, 130 or 143 stopped by a signal.'
 
 interface Section {
   readonly path: string
@@ -62,7 +65,7 @@ function sectionOf({ path, command }: { readonly path: string; readonly command:
   const [head = '', behind = ''] = told.split(/^Options:\n/m)
   const [listed = ''] = /^(?: {2,}.*\n)*/.exec(behind) ?? []
   // An example of the name alone says what the heading says.
-  const rest = behind.slice(listed.length).replace(`\n  ${path}\n`, '\n')
+  const rest = behind.slice(listed.length).replace(`\n  ${path}\n`, '\n').replace(`\n${USUAL_CODES}\n`, '')
   return { path, head, options: listed.split(/^(?= {2}-)/m), rest: rest.replace(/\nExamples:\s*$/, '') }
 }
 

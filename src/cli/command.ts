@@ -97,8 +97,8 @@ export class ProgramCommand extends Command {
       .option('--q <WORDS>', 'only plants that match every word: each is a prefix of a word in name or tag')
   }
 
-  json(help = 'print the result as JSON on standard output'): this {
-    return this.option('--json', help)
+  json(): this {
+    return this.option('--json', 'print the result as JSON on standard output')
   }
 
   output(): this {

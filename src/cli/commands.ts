@@ -302,7 +302,7 @@ export function addToken(to: ProgramCommand, { settings }: Surroundings): void {
       collect,
     )
     .option('--expires <WHEN>', 'when it expires: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
-    .json('print the secret and the token as JSON')
+    .json()
     .examples(
       'plantstore token create --name "label printer" --scopes plants:write --expires 90d',
       'plantstore token create --name volunteers --part "greenhouse 1/" --part "bed 3"',
@@ -311,7 +311,7 @@ export function addToken(to: ProgramCommand, { settings }: Surroundings): void {
   token
     .add('list', 'list all tokens, without their secrets')
     .settings('store')
-    .json('print the list as JSON')
+    .json()
     .examples('plantstore token list')
     .action(async (flags: Flags) => (await tokens()).listTokens(flags, settings(flags)))
   token
@@ -319,7 +319,7 @@ export function addToken(to: ProgramCommand, { settings }: Surroundings): void {
     .settings('store', 'auditLog')
     .argument('<id>', 'the id of the token, from the list')
     .option('--overlap <TIME>', 'how long the old secret works on: 0h to 7d (default 1d)')
-    .json('print the secret and the token as JSON')
+    .json()
     .examples('plantstore token rotate tok_4bXm09TzQ1r --overlap 12h')
     .action(async (id: string, flags: RotateFlags) => (await tokens()).rotateToken(id, flags, settings(flags)))
   token
@@ -341,14 +341,14 @@ export function addWebhook(to: ProgramCommand, { settings }: Surroundings): void
   webhook
     .add('list', 'list all webhooks with their state')
     .target()
-    .json('print the list as JSON')
+    .json()
     .examples(list)
     .action(async (flags: Flags) => (await webhooks()).listWebhooks(flags, settings(flags)))
   webhook
     .add('test', 'send a test to a webhook now, and show what came of it')
     .argument('<id>', 'the id of the webhook, from the list')
     .target()
-    .json('print the result as JSON')
+    .json()
     .examples(test)
     .action(async (id: string, flags: Flags) => (await webhooks()).testWebhook(id, flags, settings(flags)))
   webhook.addHelp()
