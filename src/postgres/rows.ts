@@ -56,6 +56,10 @@ export function plantOf([id, name, tag]: TextRow): NewPlant {
   return { id: BigInt(id ?? ''), name: name ?? '', tag: tag ?? undefined }
 }
 
+/** The plant in an array of a row of the log; undefined where it has none, as before a create. */
+export const plantIn = (id: bigint, name: string | null | undefined, tag: string | null | undefined) =>
+  name == null ? undefined : { id, name, tag: tag ?? undefined }
+
 export const byId = <Plant extends { readonly id: bigint }>(plants: readonly Plant[]): Map<bigint, Plant> =>
   new Map(plants.map((plant) => [plant.id, plant]))
 

@@ -224,7 +224,7 @@ suite('the page, for many plants at once,', () => {
     await page.getByLabel('Select all that match').check()
     await button(page, 'Delete').first().click()
     await dialogOf(page).getByText('30 plants selected').waitFor()
-    await dialogOf(page).getByText('and 25 plants more').waitFor()
+    await dialogOf(page).getByText('and 25 more').waitFor()
     const writes: string[] = []
     page.on('request', (request) => request.method() !== 'GET' && writes.push(request.url().replace(/^.*\/plants/, '')))
     await dialogOf(page).getByRole('button', { name: 'Delete 30 plants' }).click()

@@ -120,7 +120,7 @@ suite('the page, for plants with the same name,', () => {
     const tray = page.getByRole('group', { name: 'Lavandula', exact: true })
     await tray.getByRole('radio').first().check()
     await tray.getByRole('button', { name: 'Keep 2000, delete 49 plants' }).waitFor()
-    await tray.getByRole('button', { name: '10 plants more' }).click()
+    await tray.getByRole('button', { name: 'Show more: 10' }).click()
     await tray.getByRole('button', { name: 'Keep 2000, delete 59 plants' }).waitFor()
     await until(page, `document.querySelectorAll('.duplicates').length === 100`)
     await page.getByRole('button', { name: /^Show more: \d+$/ }).click()

@@ -22,17 +22,8 @@ export async function encodingOf(file: Blob, mostSampled = SAMPLE): Promise<Enco
     for (;;) {
       const { done, value } = await reader.read()
       if (!decodes(utf8, value)) {
-        const at =
-          value === undefined
-            ? 0
-            : value.lastIndexOf(
-                LF,
-                Math.max(
-                  0,
-                  value.findIndex((byte) => byte > 0x7f),
-                ),
-              ) + 1
-        const sample = file.slice(read + at, read + at + mostSampled)
+        const from = read + (value === undefined ? 0 : firstLineBeyondAscii(value))
+        const sample = file.slice(from, from + mostSampled)
         return guessEncoding(new Uint8Array(await sample.arrayBuffer()))
       }
       if (done) return 'utf-8'
@@ -44,6 +35,12 @@ export async function encodingOf(file: Blob, mostSampled = SAMPLE): Promise<Enco
 }
 
 const LF = 0x0a
+
+/** Where the first line begins that has a byte beyond ASCII. */
+function firstLineBeyondAscii(bytes: Uint8Array): number {
+  const first = bytes.findIndex((byte) => byte > 0x7f)
+  return bytes.lastIndexOf(LF, Math.max(0, first)) + 1
+}
 
 /** @param piece undefined at the end of the text */
 function decodes(decoder: TextDecoder, piece: Uint8Array<ArrayBuffer> | undefined): boolean {

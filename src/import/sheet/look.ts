@@ -3,7 +3,6 @@ import { isNoValue } from './column-names.ts'
 import { DoubtfulRows } from './doubtful-rows.ts'
 import { IN_LIST, rowText } from './row-text.ts'
 import { areNames, idIn } from './sheet-row.ts'
-import { TagsAbove } from './tags-above.ts'
 
 /** A row without a plant. */
 export interface RefusedRow {
@@ -153,4 +152,42 @@ function isHeading({ cells, fault }: CsvRow, columns: readonly string[], mapping
   const [first = -1] = filled
   if (filled.length !== 1 || first >= columns.length) return areNames(cells, mapping, columns)
   return first === id ? typeof idIn(cells[first] ?? '') !== 'bigint' : first !== tag && !name.includes(first)
+}
+
+/** The share of rows without a tag from which on a tag seems to hold for the rows below it. */
+const LEAST_WITHOUT = 1 / 3
+
+/**
+ * Tells whether each tag of a sheet stands once above the rows that it holds for, as a merged cell does once the sheet is
+ * saved as CSV.
+ */
+class TagsAbove {
+  readonly #at: number | undefined
+  readonly #tags = new Set<string>()
+  #tagged = 0
+  #without = 0
+  #beginsWithTag = false
+
+  constructor({ tag }: Mapping) {
+    this.#at = tag
+  }
+
+  look({ cells }: CsvRow): void {
+    if (this.#at === undefined) return
+    const tag = cells[this.#at]
+    if (isNothing(tag)) {
+      this.#without += 1
+      return
+    }
+    if (this.#tagged + this.#without === 0) this.#beginsWithTag = true
+    this.#tagged += 1
+    this.#tags.add(tag ?? '')
+  }
+
+  /** The rows that would get the tag of a row above; 0 where tags stand otherwise. */
+  get count(): number {
+    const isOnce = this.#tagged > 1 && this.#tags.size === this.#tagged
+    const rows = this.#tagged + this.#without
+    return this.#beginsWithTag && isOnce && this.#without >= LEAST_WITHOUT * rows ? this.#without : 0
+  }
 }

@@ -14,7 +14,7 @@ import {
 import { type ChangeEntry, type ChangePage, type ChangeRequest, selected } from '../../domain/changes.ts'
 import { isEqual, type NewPlant } from '../../domain/plant.ts'
 import type { Run, TextRow } from '../pool/client.ts'
-import { bigintArray, byId } from '../rows.ts'
+import { bigintArray, byId, plantIn } from '../rows.ts'
 import type { Author } from './action-names.ts'
 import type { Swap } from './log-rows.ts'
 import { TICK_OF } from './log-sql.ts'
@@ -232,9 +232,6 @@ const ENTRIES = `WITH near AS (SELECT number, xid,
   LEFT JOIN LATERAL (${TICK_OF}) AS tick ON true
   WHERE total - changes < $4 ORDER BY number`
 const LATER = 'SELECT 1 FROM action_rows WHERE action = $1 AND number > $2::bigint LIMIT 1'
-
-const plantIn = (id: bigint, name: string | null | undefined, tag: string | null | undefined): NewPlant | undefined =>
-  name == null ? undefined : { id, name, tag: tag ?? undefined }
 
 const ROWS = `WITH near AS (SELECT number, xid, created + updated + deleted AS changes FROM action_rows
       WHERE action = $1 AND number < $2::bigint ORDER BY number DESC LIMIT $3),

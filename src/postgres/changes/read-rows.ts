@@ -8,9 +8,8 @@ import {
   writePosition,
 } from '../../domain/changes.ts'
 import { outOfReach } from '../../domain/errors.ts'
-import type { NewPlant } from '../../domain/plant.ts'
 import type { Run, TextRow } from '../pool/client.ts'
-import { bigintArray } from '../rows.ts'
+import { bigintArray, plantIn } from '../rows.ts'
 import { HEAD, HISTORY, HISTORY_ENTRIES, REST, ROWS, TICK } from './log-sql.ts'
 
 /** A tick (sql/postgres/000001.sql). */
@@ -167,15 +166,12 @@ export function* entriesOf(
   const first = row.tick === place.tick && row.number === place.number ? place.element + 1 : 0
   for (let element = first; element < ids.length; element++) {
     const id = BigInt(ids[element] ?? 0)
-    const plant = plantOf(id, names[element], tags[element])
-    const before = plantOf(id, namesBefore[element], tagsBefore[element])
+    const plant = plantIn(id, names[element], tags[element])
+    const before = plantIn(id, namesBefore[element], tagsBefore[element])
     const token = (tokens.length === 1 ? tokens[0] : tokens[element]) ?? ''
     yield entryOf(positionOf(history, { ...row, element }), time, before, plant, token, action)
   }
 }
-
-const plantOf = (id: bigint, name: string | null | undefined, tag: string | null | undefined): NewPlant | undefined =>
-  name == null ? undefined : { id, name, tag: tag ?? undefined }
 
 /** The values for unnest($1::bigint[], $2::xid8[]), which are keys of rows. */
 const keysOf = (rows: readonly TextRow[]): (Buffer | string)[] => [
@@ -213,7 +209,7 @@ export async function plantHistory(
       const place = placeIn(row)
       if (before !== undefined && place.number === before.number && place.element >= before.element) continue
       const [, , , , time, name, tag, nameBefore, tagBefore, token, action] = row
-      const [plant, plantBefore] = [plantOf(id, name, tag), plantOf(id, nameBefore, tagBefore)]
+      const [plant, plantBefore] = [plantIn(id, name, tag), plantIn(id, nameBefore, tagBefore)]
       entries.push(
         entryOf(positionOf(history, place), Number(time), plantBefore, plant, token ?? '', action ?? undefined),
       )
