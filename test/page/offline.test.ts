@@ -147,7 +147,7 @@ suite('where the network goes in the middle of', () => {
         assert.equal(await nameOf(service, first + 30), `Betula pendula ${first}`)
         assert.equal(await nameOf(service, first + 32), `Dahlia ${first}`)
         await tab.getByRole('button', { name: 'End the stocktake' }).click()
-        await tab.getByRole('button', { name: 'End the stocktake' }).click()
+        await tab.getByRole('dialog').getByRole('button', { name: 'End the stocktake' }).click()
         await line(tab, 'Choose the plants that should be there.')
       },
       { viewport, expected: NO_NETWORK, remembers: SECRET, serviceWorkers: 'allow' },

@@ -185,7 +185,7 @@ suite('the page, for a stocktake,', () => {
       await rows(page).first().getByText(`Dahlia x${first}`).waitFor()
       await pressOn(page, page.getByRole('button', { name: 'End the stocktake' }))
       await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('button', { name: 'End the stocktake' }))
+      await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'End the stocktake' }))
       await page.getByText('Choose the plants that should be there.').waitFor()
       for (let i = 0; i < 8; i++) await service.send('DELETE', `/plants/${first + i}`)
     },
@@ -256,7 +256,7 @@ suite('the page, for a stocktake,', () => {
     await count(page, 'Not expected', 1)
     await signOut(page)
     await page.getByText('the stocktake, in which you have found 2 of 6').waitFor()
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('Access token').waitFor()
     assert.equal(await page.evaluate(`Object.keys(localStorage).filter((key) => key.includes('stocktake')).length`), 0)
   })
@@ -364,7 +364,7 @@ suite('the page, for a stocktake,', () => {
     await show(page, 'There')
     await rows(page).getByText('Seedling 99999').waitFor()
     await page.getByRole('button', { name: 'End the stocktake' }).click()
-    await page.getByRole('button', { name: 'End the stocktake' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'End the stocktake' }).click()
     most += 1
     await start.click()
     await page.getByText('More than 100,000 plants').waitFor()

@@ -225,7 +225,7 @@ suite('changes that wait for the service', () => {
       await line(page, '1 change waits on this device.')
       await signOut(page)
       await page.getByText('1 change waits on this device.').waitFor()
-      await tabTo(page, page.getByRole('button', { name: 'Sign out' }))
+      await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Sign out' }))
       await page.keyboard.press('Enter')
       await page.getByLabel('Access token').waitFor()
       await page.getByText('waits on this device').waitFor({ state: 'detached' })
