@@ -121,7 +121,7 @@ interface Undoing {
   readonly action: string
   /** The id of the action that undoes; undefined for a dry run. */
   readonly undo: string | undefined
-  /** That of the actor, into which an undo takes no plant, and out of which none. */
+  /** The part of the actor: an undo takes no plant into it, and none out of it. */
   readonly part?: Part | undefined
   /** What this step does with a later change of the plant. */
   readonly later: Fate | undefined

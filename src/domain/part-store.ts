@@ -210,7 +210,10 @@ class PartActions implements ActionLog {
     return this.#actions.undo(id, from, actor)
   }
 
-  /** The action with the counts and the end of its changes in the part; undefined without any. Its list is by its begin. */
+  /**
+   * The action with the number of its changes in the part, and the time of the last; undefined where it has none there.
+   * `began` stays that of the whole action, by which lists are ordered.
+   */
   async #of(action: Action, signal: AbortSignal | undefined): Promise<Action | undefined> {
     const counts = { created: 0, updated: 0, deleted: 0 }
     let own: Action | undefined

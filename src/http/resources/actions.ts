@@ -65,7 +65,11 @@ export function actorOfWork(
   return { ...actor, action: { id, title: titleIn(title), undoes } }
 }
 
-/** @throws AppError 40907 before work begins, each row of which the store would refuse */
+/**
+ * Refuses work before it begins where another token has its action: the store would refuse each row of it.
+ *
+ * @throws AppError 40907
+ */
 export async function mustMakeAction({ actions }: Store, { id: token, action }: Actor): Promise<void> {
   const stored = action && (await actions?.get(action.id))
   if (action !== undefined && stored !== undefined) mustOwnAction(action, token, stored)

@@ -24,8 +24,8 @@ import type { OperationParameters } from '../request/operations.generated.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
 
 /**
- * Plants of a page by id that is read like a plant, without a place of its token. Beside 400 connections of larger pages
- * without turns, creates of others take up to 0.3 s; and with turns, a page of so few takes two thirds longer.
+ * The largest page by id that waits for no other page, as the read of one plant does not. Beside 400 connections with
+ * larger pages that do not wait, creates of others take up to 0.3 s; waiting takes a page of so few two thirds longer.
  */
 const FEW = 50
 /** Matches of words that a count looks at, one by one. Decision 49 has the time that so many take at a million plants. */
@@ -87,8 +87,8 @@ export function plantListHandlers(parts: HandlerParts): Pick<Handlers, 'listPlan
         })
       }
       const isShort = isShortPage({ ...wanted, part: actor.part }, limit + 1)
-      // Where reads share a few connections, a client with many short pages would hold up the searches of others. So would
-      // visitors, of whom there may be many, hold up tokens.
+      // Where reads share a few connections, a client with many short pages would hold up the searches of others. So
+      // would visitors, of whom there may be many, hold up tokens.
       const page =
         isShort && limit <= FEW && store.pool === undefined && actor.id !== PUBLIC.id
           ? store.listPlants(wanted, limit + 1, exchange).then((plants) => writeOnce(plants, query))

@@ -73,7 +73,7 @@ export async function newestChanges(
   }
 }
 
-/** Leaves out entries behind which a part has another one of their plant. */
+/** Leaves out an entry if its plant has a later one, in the part where the request has one. */
 async function withoutLater(
   run: Run,
   { of, part }: NewestRequest,

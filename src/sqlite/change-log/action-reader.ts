@@ -139,7 +139,12 @@ function mustHaveAll(statements: StatementCache, id: string): bigint {
   return row[0] as bigint
 }
 
-/** @param plant the plant after the change at the position */
+/**
+ * Returns the changes of a plant that follow the one at a position.
+ *
+ * @param plant the plant after that change
+ * @param later what the step does with a later change of the plant
+ */
 function followers(
   statements: StatementCache,
   id: bigint,

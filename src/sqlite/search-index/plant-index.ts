@@ -195,7 +195,8 @@ function term(word: string, index: Terms, places: Places): string {
   const start = truncate(word)
   const points = Array.from(start).length
   // A truncated word equals the truncated terms. A shorter one is a prefix.
-  const one = points === TERM_LENGTH ? quote : points <= PREFIX_LENGTH ? prefix : (text: string) => long(text, index)
+  const one =
+    points === TERM_LENGTH ? quote : points <= PREFIX_LENGTH ? prefix : (text: string) => longPrefix(text, index)
   return places === 'anywhere' ? `(${one(start)} OR ${one(FIRST + start)})` : one(start)
 }
 
@@ -209,7 +210,7 @@ export const MAX_TERMS = 64
  * Where an id below 0 has the prefix, FTS5 writes past the end of its memory when it merges them
  * (docs/decisions/0027-change-log-and-search-index.md).
  */
-function long(text: string, index: Terms): string {
+function longPrefix(text: string, index: Terms): string {
   const points = Array.from(text)
   const indexed = prefix(points.slice(0, PREFIX_LENGTH + (text.startsWith(FIRST) ? 1 : 0)).join(''))
   const terms = index.frequent(text)

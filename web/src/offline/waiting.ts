@@ -189,7 +189,7 @@ export interface Keeping {
   readonly isDecided?: boolean | undefined
   /** What the person has done together by them. A further change of one of the plants leaves it. */
   readonly action?: ActionOptions | undefined
-  /** Whether a request has wanted them, whose answer is lost. */
+  /** Whether a request with them went out, and its answer was lost. */
   readonly isTried?: boolean
   /** What the store has instead of their bases: the person decides. */
   readonly theirs?: ReadonlyMap<bigint, KeptPlant | null>
