@@ -224,7 +224,7 @@ suite('changes that wait for the service', () => {
       await rename(page, 90, 'Carpinus betulus')
       await line(page, '1 change waits on this device.')
       await signOut(page)
-      await page.getByText('1 change waits on this device.').waitFor()
+      await page.getByRole('listitem').getByText('1 change waits on this device.').waitFor()
       await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Sign out' }))
       await page.keyboard.press('Enter')
       await page.getByLabel('Access token').waitFor()
