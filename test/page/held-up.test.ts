@@ -123,7 +123,7 @@ suite('the page in a network that asks for a sign-in of its own', () => {
       await withoutWaits(page, page.locator('main').getByText(HELD_UP))
       portal.answer = undefined
       // The check goes on by itself.
-      await withoutWaits(page, page.getByText('1 added'))
+      await withoutWaits(page, page.getByText('Added: 1'))
     },
   )
 

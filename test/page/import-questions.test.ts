@@ -40,11 +40,11 @@ suite('the page, for rows that may be no plants,', () => {
       await page.keyboard.press('ArrowDown')
       await page.getByRole('button', { name: 'Import 7 plants', disabled: false }).waitFor()
       await question.getByLabel('Leave out row 9').check()
-      assert.deepEqual(await figures(page), ['6 added', '0 unchanged', '1 left out', '1 refused'])
+      assert.deepEqual(await figures(page), ['Added: 6', 'Unchanged: 0', 'Left out: 1', 'Refused: 1'])
       await question.getByLabel('Leave them out').check()
-      assert.deepEqual(await figures(page), ['5 added', '0 unchanged', '2 left out', '1 refused'])
+      assert.deepEqual(await figures(page), ['Added: 5', 'Unchanged: 0', 'Left out: 2', 'Refused: 1'])
       await importPlants(page, 5)
-      assert.deepEqual(await figures(page), ['5 added', '0 unchanged', '2 left out', '1 refused'])
+      assert.deepEqual(await figures(page), ['Added: 5', 'Unchanged: 0', 'Left out: 2', 'Refused: 1'])
       const names = (await service.plants()).map(({ name }) => name)
       assert.deepEqual(names, ['Abies', 'Acer', 'Betula', 'Carex', 'Dryas'])
       assert.equal((await savedWithIds(opened)).length, 6)
@@ -59,7 +59,7 @@ suite('the page, for rows that may be no plants,', () => {
     await check(page)
     await page.getByText('Row 1 has the names of the columns: id, Name, Bed.').waitFor()
     await page.getByText('The column id has no numbers: the page assigns ids.').waitFor()
-    assert.deepEqual(await figures(page), ['3 added', '0 unchanged', '2 left out', '0 refused'])
+    assert.deepEqual(await figures(page), ['Added: 3', 'Unchanged: 0', 'Left out: 2', 'Refused: 0'])
     assert.deepEqual(await page.locator('[role=status] tbody tr.note td:first-child').allInnerTexts(), ['3', '5'])
     const question = page.getByRole('group', { name: '2 rows have NA and NULL as their tag' })
     await page.getByRole('button', { name: 'Import 3 plants', disabled: true }).waitFor()
@@ -158,11 +158,11 @@ suite('the page, for a corrected sheet,', () => {
       await page.getByRole('button', { name: 'Import 3 plants', disabled: true }).waitFor()
       await assertAtBothSizes(page)
       await question.getByLabel('Add the rows as further plants').check()
-      assert.deepEqual(await figures(page), ['3 added', '0 unchanged', '2 left out', '0 refused'])
+      assert.deepEqual(await figures(page), ['Added: 3', 'Unchanged: 0', 'Left out: 2', 'Refused: 0'])
       await question.getByLabel('Change those plants').check()
-      assert.deepEqual(await figures(page), ['1 added', '2 updated', '0 unchanged', '2 left out', '0 refused'])
+      assert.deepEqual(await figures(page), ['Added: 1', 'Updated: 2', 'Unchanged: 0', 'Left out: 2', 'Refused: 0'])
       await importPlants(page, 3)
-      assert.deepEqual(await figures(page), ['1 added', '2 updated', '0 unchanged', '2 left out', '0 refused'])
+      assert.deepEqual(await figures(page), ['Added: 1', 'Updated: 2', 'Unchanged: 0', 'Left out: 2', 'Refused: 0'])
       const plants = await stored(service)
       const [, changed, , , added] = plants
       assert.deepEqual(
@@ -193,7 +193,7 @@ suite('the page, for a corrected sheet,', () => {
         headers: { 'Content-Type': 'application/merge-patch+json' },
       })
       await importPlants(page, 3)
-      assert.deepEqual(await figures(page), ['1 added', '1 updated', '0 unchanged', '1 refused'])
+      assert.deepEqual(await figures(page), ['Added: 1', 'Updated: 1', 'Unchanged: 0', 'Refused: 1'])
       assert.deepEqual(
         (await service.plants()).map(({ name }) => name),
         ['Abies alba', 'Acer', 'Betula pendla', 'Betula pendula'],
@@ -280,7 +280,7 @@ suite('the page, for a corrected sheet,', () => {
       await page.getByRole('button', { name: 'Import 3 plants' }).click()
       await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
       const figures = await page.locator('.figures li').allTextContents()
-      assert.deepEqual(figures, ['3 added', '0 unchanged', '3 left out', '0 refused'])
+      assert.deepEqual(figures, ['Added: 3', 'Unchanged: 0', 'Left out: 3', 'Refused: 0'])
       const plants = await service.plants()
       const names = plants.map(({ name }) => name).toSorted()
       assert.deepEqual(names, ['Abies', 'Abies', 'Acer', 'Betula', 'Betula', 'Right'])

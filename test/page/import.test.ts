@@ -89,7 +89,7 @@ suite('the page, for imports,', () => {
       await page.getByRole('heading', { name: 'Result of the check' }).waitFor()
       assert.equal((await service.plants()).length, 2, 'the check stores nothing')
       const figures = await page.locator('.figures li').allTextContents()
-      assert.deepEqual(figures, ['1 added', '1 unchanged', '5 refused'])
+      assert.deepEqual(figures, ['Added: 1', 'Unchanged: 1', 'Refused: 5'])
       const cells = await page.locator('[role=status] tbody tr').allInnerTexts()
       assert.deepEqual(
         cells.map((text) => text.split('\t')[0]),

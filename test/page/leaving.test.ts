@@ -143,7 +143,7 @@ suite('a person who leaves the page', () => {
       await progressOf(page).getByText('is imported').waitFor()
       await pressOn(page, page.getByRole('link', { name: `${name}.csv` }))
       await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
-      await page.getByText('6,000 added').waitFor()
+      await page.getByText('Added: 6,000').waitFor()
       await page.getByRole('link', { name: 'Plants', exact: true }).click()
       await page.getByRole('search').waitFor()
       assert.equal(await progressOf(page).count(), 0, 'the report was seen')
@@ -200,7 +200,7 @@ suite('a person who leaves the page', () => {
     await page.getByRole('link', { name: 'revoked.csv' }).click()
     await pressOn(page, page.getByRole('button', { name: 'Continue' }))
     await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
-    await page.getByText('6,000 added').waitFor()
+    await page.getByText('Added: 6,000').waitFor()
     // Each token has its own part, and an undo of one alone would be half an undo.
     assert.equal(await page.getByRole('button', { name: 'Undo the import' }).count(), 0)
     assert.equal((await service.plants()).filter(({ name }) => name.startsWith('revoked ')).length, COUNT)

@@ -152,7 +152,7 @@ suite('the page with a slow network, or none', () => {
       assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '1')
       assert.equal(await page.getByLabel('Plants that exist').inputValue(), 'update')
       // The service answers again, so the check goes on by itself.
-      await withoutWaits(page, page.getByText('2 added'))
+      await withoutWaits(page, page.getByText('Added: 2'))
     },
     { expected: NO_NETWORK },
   )

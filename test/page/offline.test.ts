@@ -211,7 +211,7 @@ suite('where the network goes in the middle of', () => {
         const names = Array.from({ length: 12_500 }, (_, i) => `${genus} ${i}`)
         await choose(page, 'many.csv', Buffer.from(`name\n${names.join('\n')}\n`))
         await pressOn(page, page.getByRole('button', { name: 'Check the file' }))
-        await page.getByText('12,500 added').waitFor()
+        await page.getByText('Added: 12,500').waitFor()
         let parts = 0
         const answerAgain = await intercept(page, '**/plants/import?*dryRun=false*', async (route) => {
           parts += 1
@@ -224,7 +224,7 @@ suite('where the network goes in the middle of', () => {
         })
         await pressOn(page, page.getByRole('button', { name: 'Import 12,500 plants' }))
         await line(page, 'The import is not complete. The service cannot be reached. No row is imported twice.')
-        await page.getByText('5,000 added').waitFor()
+        await page.getByText('Added: 5,000').waitFor()
         await assertAccessible(page)
         await assertFits(page)
         await answerAgain()
@@ -234,13 +234,13 @@ suite('where the network goes in the middle of', () => {
           await openView(page, 'Plants')
           await openView(page, 'Import')
           await pressOn(page, page.getByRole('button', { name: 'Continue' }))
-          await page.getByText('7,500 added').waitFor()
-          await page.getByText('5,000 unchanged').waitFor()
+          await page.getByText('Added: 7,500').waitFor()
+          await page.getByText('Unchanged: 5,000').waitFor()
         } else {
           await pressOn(page, page.getByRole('button', { name: 'Leave out the rest' }))
           await choose(page, 'many.csv', Buffer.from(`name\n${names.join('\n')}\n`))
           await pressOn(page, page.getByRole('button', { name: 'Check the file' }))
-          await page.getByText('10,000 left out').waitFor()
+          await page.getByText('Left out: 10,000').waitFor()
           await pressOn(page, page.getByRole('button', { name: 'Import 2,500 plants' }))
           await page.getByRole('heading', { name: 'Next' }).waitFor()
         }

@@ -1,13 +1,15 @@
 import type { JSX } from 'preact'
-import { say } from '../language/language.ts'
+import { say, sayOf } from '../language/language.ts'
 import { Rest } from '../page/first-of.tsx'
 import { Sentence } from '../page/sentence.tsx'
+import { figuresOf } from './report.ts'
 import { MOST_SHOWN, RowsTable } from './rows-table.tsx'
 import type { Outcome } from './run.ts'
 
 /** Shows the figures of an import or of its check, and the refused rows with their reasons. */
 export function OutcomeTable({ title, outcome }: { readonly title: string; readonly outcome: Outcome }): JSX.Element {
-  const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome
+  const { updated, refused, refusedRows } = outcome
+  const figures = figuresOf(outcome).filter(([title]) => title !== 'import.updated' || updated > 0)
   const shown = Math.min(refusedRows.length, MOST_SHOWN)
   /** Headings that are left out stand among the refused rows. */
   const rows = refused + refusedRows.filter(({ isHeading }) => isHeading === true).length
@@ -15,11 +17,11 @@ export function OutcomeTable({ title, outcome }: { readonly title: string; reado
     <>
       <h2>{title}</h2>
       <ul class="plain figures">
-        <li>{say('import.added', { number: added })}</li>
-        {updated > 0 && <li>{say('import.updated', { number: updated })}</li>}
-        <li>{say('import.unchanged', { number: unchanged })}</li>
-        {leftOut > 0 && <li>{say('import.leftOut', { number: leftOut })}</li>}
-        <li class={refused > 0 ? 'bad' : undefined}>{say('import.refused', { number: refused })}</li>
+        {figures.map(([title, count]) => (
+          <li key={title} class={title === 'import.refused' && count > 0 ? 'bad' : undefined}>
+            {sayOf(title, count)}
+          </li>
+        ))}
       </ul>
       {shown > 0 && (
         <RowsTable

@@ -1,22 +1,28 @@
 import type { Cells, CsvRow, Mapping } from '../../../src/import/csv-rows.ts'
 import { shownIn } from '../../../src/import/sheet/row-text.ts'
 import { say } from '../language/language.ts'
+import type { PlainKey } from '../language/texts.ts'
 import { plain } from '../page/named.ts'
 import { spreadsheet } from '../page/spreadsheet.ts'
 import { loadWorkbook } from './load-workbook.ts'
 import type { Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
 
+/** How many rows an import, or its check, has added and so on. Few have rows that are left out. */
+export const figuresOf = (outcome: Outcome): readonly (readonly [title: PlainKey, count: number])[] => [
+  ['import.added', outcome.added],
+  ['import.updated', outcome.updated],
+  ['import.unchanged', outcome.unchanged],
+  ...(outcome.leftOut > 0 ? [['import.leftOut', outcome.leftOut] as const] : []),
+  ['import.refused', outcome.refused],
+]
+
 /** Writes a report for people as CSV: the figures, then the refused rows with their reasons. */
 export function reportOf(sheet: Sheet, outcome: Outcome): Blob {
-  const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome
+  const { refused, refusedRows } = outcome
   const rows: string[][] = [
     [say('import.source'), sheet.file.name],
-    [say('import.reportAdded'), String(added)],
-    [say('import.reportUpdated'), String(updated)],
-    [say('import.reportUnchanged'), String(unchanged)],
-    ...(leftOut > 0 ? [[say('import.reportLeftOut'), String(leftOut)]] : []),
-    [say('import.reportRefused'), String(refused)],
+    ...figuresOf(outcome).map(([title, count]) => [say(title), String(count)]),
     [],
     [say('import.row'), say('import.content'), say('import.reason')],
     ...refusedRows.map(({ row, text, reason }) => [String(row), text, plain(reason)]),
