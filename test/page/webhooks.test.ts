@@ -101,7 +101,7 @@ suite('webhooks on the page', () => {
       await page.getByText('There are no webhooks.').waitFor()
       const { id } = await createdWebhook(service, { url: 'http://127.0.0.1:1/' })
       await page.reload()
-      const test = page.getByRole('button', { name: `Test: ${id}` })
+      const test = page.getByRole('button', { name: `Test: ${id}`, exact: true })
       await test.waitFor()
       await context.setOffline(true)
       await test.click()

@@ -15,8 +15,7 @@ import { PartNote } from '../session/part.tsx'
 import type { ViewProps } from '../session/session.ts'
 import { created } from './new-token.ts'
 import { NewTokenForm } from './new-token-form.tsx'
-import { RevokeDialog } from './revoke-dialog.tsx'
-import { RotateDialog } from './rotate-dialog.tsx'
+import { RevokeDialog, RotateDialog } from './questions.tsx'
 
 const DAY = 86_400_000
 /** Days before its end, and days without use, from which the page lists a token at the top. */

@@ -14,11 +14,14 @@ const OVERLAPS = [
   [604_800, 'tokens.overlapWeek'],
 ] as const
 
-interface RotateProps {
+interface QuestionProps {
   readonly token: Token
   readonly isOwn: boolean
-  readonly onRotate: (token: Token, overlapSeconds: number) => Promise<void>
   readonly onClose: () => void
+}
+
+interface RotateProps extends QuestionProps {
+  readonly onRotate: (token: Token, overlapSeconds: number) => Promise<void>
 }
 
 /** Asks how long the old secret works on. */
@@ -43,6 +46,29 @@ export function RotateDialog({ token, isOwn, onRotate, onClose }: RotateProps): 
         options={overlaps.map(([seconds, text]) => [seconds, say(text)])}
         onChoose={(seconds) => (overlap.value = seconds)}
       />
+    </Question>
+  )
+}
+
+interface RevokeProps extends QuestionProps {
+  /** Whether no other one may manage tokens. */
+  readonly isOnly: boolean
+  readonly onRevoke: (token: Token) => Promise<void>
+}
+
+/** Asks before a token is revoked, because nothing restores a revoked token. */
+export function RevokeDialog({ token, isOwn, isOnly, onRevoke, onClose }: RevokeProps): JSX.Element {
+  return (
+    <Question
+      title={sayWith('tokens.revokeTitle', { name: <bdi translate={false}>{token.name}</bdi> })}
+      act={say('tokens.revoke')}
+      isDanger
+      onCancel={onClose}
+      onAct={() => void onRevoke(token)}
+    >
+      <p>
+        {say('tokens.revokeText')} {isOwn && say('tokens.revokeOwn')} {isOnly && say('tokens.revokeOnly')}
+      </p>
     </Question>
   )
 }
