@@ -184,7 +184,7 @@ function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: 
   const cellsOf = (plant: RowPlant | string): TableRow['cells'] => {
     if (typeof plant === 'string') return [<Sentence key="why" text={plant} />]
     const { id, name, tag } = plant
-    return [id === undefined ? <em key="id">{say('import.nextFree')}</em> : String(id), name, tag]
+    return [id === undefined ? <em key="id">{say('plants.nextFree')}</em> : String(id), name, tag]
   }
   return (
     <>

@@ -316,7 +316,6 @@ export default catalog({
   'import.firstRows': 'Die ersten Zeilen der Tabelle',
   'import.row': 'Zeile',
   'import.firstPlants': 'Die ersten Pflanzen',
-  'import.nextFree': 'nächste freie',
   'import.notKept': {
     one: 'Nicht übernommen: die Spalte {columns}.',
     other: 'Nicht übernommen: die Spalten {columns}.',
@@ -566,7 +565,6 @@ export default catalog({
       '{count} IDs haben mehr als 15 Stellen, die ein Tabellenprogramm vielleicht rundet: Importieren Sie die Spalte als Text.',
   },
   'tags.title': 'Schlagwörter',
-  'tags.titleChosen': 'Schlagwörter ({count})',
   'tags.find': 'Schlagwort suchen',
   'tags.allOf': 'Alle unter {group}',
   'tags.untagged': 'Ohne Schlagwort',

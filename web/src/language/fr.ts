@@ -312,7 +312,6 @@ export default catalog({
   'import.firstRows': 'Les premières lignes de la feuille',
   'import.row': 'Ligne',
   'import.firstPlants': 'Les premières plantes',
-  'import.nextFree': 'prochain libre',
   'import.notKept': {
     one: 'Non gardée\u00a0: la colonne {columns}.',
     other: 'Non gardées\u00a0: les colonnes {columns}.',
@@ -556,7 +555,6 @@ export default catalog({
     other: '{count} ID ont plus de 15 chiffres, qu’un tableur peut arrondir\u00a0: importez la colonne comme texte.',
   },
   'tags.title': 'Mots-clés',
-  'tags.titleChosen': 'Mots-clés ({count})',
   'tags.find': 'Trouver un mot-clé',
   'tags.allOf': 'Tous ceux de {group}',
   'tags.untagged': 'Sans mot-clé',

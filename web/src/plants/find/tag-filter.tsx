@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { PlantstoreClient, TagCount } from '../../../../client/src/index.ts'
 import { compareCodePoints, type TagFilter as Tagging } from '../../../../src/domain/plant-query.ts'
-import { say } from '../../language/language.ts'
+import { say, sayOf } from '../../language/language.ts'
 import { seenTags } from '../../offline/seen.ts'
 import { whenAway } from '../../page/connection.ts'
 import { Button, Check, Field } from '../../page/controls.tsx'
@@ -43,7 +43,7 @@ export function TagFilter({ session, list, chosen, onChange }: TagFilterProps): 
         }}
         onKeyDown={closeOnEscape}
       >
-        <summary>{count === 0 ? say('tags.title') : say('tags.titleChosen', { count })}</summary>
+        <summary>{count === 0 ? say('tags.title') : sayOf('tags.title', count)}</summary>
         <div class="panel">
           <Tags
             client={client}
