@@ -49,11 +49,11 @@ suite('the page, for imports,', () => {
       await page.getByRole('cell', { name: 'Abies "alba"' }).waitFor()
       const marks = page.getByLabel('Texts are in quotation marks')
       await marks.waitFor()
-      assert.equal(await marks.inputValue(), 'no')
+      assert.equal(await marks.isChecked(), false)
       await assertAtBothSizes(page)
-      await marks.selectOption('yes')
+      await marks.check()
       await page.getByText('A quotation mark is misplaced').waitFor()
-      await marks.selectOption('no')
+      await marks.uncheck()
       await importAll(page)
       assert.deepEqual(await stored(service), [
         ['1', 'Abies "alba"'],
