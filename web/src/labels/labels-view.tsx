@@ -48,7 +48,8 @@ export function LabelsView({ session }: ViewProps): JSX.Element {
         </div>
         {job.value === undefined ? (
           <p role="status">
-            {chosen.value.length === 0 && !isAdding.value && say('labels.chooseFirst')}
+            {chosen.value.length === 0 &&
+              (isAdding.value ? say('page.going', { what: say('labels.addAll') }) : say('labels.chooseFirst'))}
             {chosen.value.length > 0 && faults.value.size > 0 && say('labels.correctFirst')}
           </p>
         ) : (
