@@ -51,9 +51,10 @@ suite('the page, for imports,', () => {
       await marks.waitFor()
       assert.equal(await marks.isChecked(), false)
       await assertAtBothSizes(page)
-      await marks.check()
+      await marks.click()
       await page.getByText('A quotation mark is misplaced').waitFor()
-      await marks.uncheck()
+      await marks.click()
+      await page.getByRole('checkbox', { name: 'Texts are in quotation marks', checked: false }).waitFor()
       await importAll(page)
       assert.deepEqual(await stored(service), [
         ['1', 'Abies "alba"'],
