@@ -60,8 +60,9 @@ CREATE TABLE tag_counts (
 
 -- The folded words of each plant, truncated to twenty characters (src/sqlite/search-index/plant-index.ts). The tokenizer
 -- `ascii` takes every character beyond ASCII for a part of a word, so the program splits such texts into words
--- beforehand. The first word of a name follows U+E001, if the sort key begins with it. Some plants also have U+E002. The prefix indexes let searches for
--- up to eight characters, and U+E001, read their rows in order.
+-- beforehand. The first word of a name follows U+E001, if the sort key begins with it. Some plants also have U+E002, and
+-- those without words have U+E003. The prefix indexes let searches for up to eight characters, and U+E001, read their rows
+-- in order.
 CREATE VIRTUAL TABLE words USING fts5 (
   terms,
   content = '',

@@ -80,6 +80,32 @@ function namesIn(reader: QueryReader): number {
   }
 }
 
+test('plants without words, which come and go alone, leave the index whole', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const faults: unknown[] = []
+  const remote = { ...IDLE.remote, rebuild: async (...fault: unknown[]) => void faults.push(fault) }
+  const { store } = await openSqlite(t, { path, startFollower: () => ({ ...IDLE, remote }) })
+  await importAll(store, MANY.slice(0, 1200))
+  const indexer = new Indexer(path)
+  cleanUp(t, () => indexer.close())
+  const wordless = ['', ' ', '.', '\u0301', '—'].map((name, i) => plant(BigInt(i) - 2n, name, i % 2 ? '/' : undefined))
+  const found = async () => {
+    while (!indexer.step().isDone);
+    assertIndexMatches(path)
+    return (await exportAll(store, { tags: [], words: ['monstera', '7'], tagPrefix: 'tag' })).length
+  }
+  const before = await found()
+  for (const each of wordless) {
+    await importAll(store, [each], 'update')
+    assert.equal(await found(), before)
+  }
+  for (const { id } of wordless) {
+    await deletePlant(store, id, NO_EXPECTATION, TESTER)
+    assert.equal(await found(), before)
+  }
+  assert.deepEqual(faults, [])
+})
+
 /** With this name, 50,000 plants are as much work as a search by id does without an index. */
 const NAME = 'Monstera deliciosa Liebmann 18'
 

@@ -66,7 +66,7 @@ export class IndexStatements extends StatementCache {
 
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
 /** Raise the number when the schema, src/domain/plant-query.ts or src/sqlite/search-index/plant-index.ts changes. */
-const VERSION = `17, Unicode ${process.versions['unicode']}`
+const VERSION = `18, Unicode ${process.versions['unicode']}`
 
 export interface IndexState {
   /** The position in the log of changes up to which the index has all changes. */
