@@ -58,6 +58,11 @@ suite('the pages of design', () => {
     })
   }
 
+  test('list no more than 40 waits: a new one comes for an old one', () => {
+    const rows = read(WAITS).match(/^\| (?!---|queue ).*/gm) ?? []
+    assert.ok(rows.length > 30 && rows.length <= 40, `${rows.length} rows`)
+  })
+
   test('are linked from the list of documents', () => {
     for (const page of designs)
       assert.ok(read('docs/README.md').includes(`](../${page})`), `docs/README.md lacks ${page}`)
