@@ -54,6 +54,19 @@ suite('a number of a workbook is read', () => {
     assert.deepEqual([shown('000_)', '7'), shown('000*-', '7'), shown('0;-0;;@', '0')], ['007', '007', ''])
   })
 
+  test('by the first part whose condition it meets', () => {
+    const beds = '[<10]"Bed "0;[Red][=42]"House "0;"Field "0000'
+    assert.deepEqual(
+      VALUES.map((value) => shown(beds, value)),
+      ['Bed 7', 'House 42', 'Field 1234567', 'Bed 1', '-Bed 3', 'Bed 0', 'Field 12345678901'],
+    )
+    const bounds = (code: string) => ['9', '10', '11'].map((value) => shown(code, value))
+    assert.deepEqual(bounds('[<=10]000;0000'), ['009', '010', '0011'])
+    assert.deepEqual(bounds('[>=10]000;0000'), ['0009', '010', '011'])
+    assert.deepEqual(bounds('[<>10]000;0000'), ['009', '0010', '011'])
+    assert.deepEqual(bounds('[>10.5]000'), ['9', '10', '011'])
+  })
+
   test('with all of its digits, where it may be an id and its format groups, rounds or names them', () => {
     const formats = [
       '#,##0',

@@ -36,11 +36,11 @@ export function kindOfFormat(number: number, code = SHARES.get(number)): NumberK
   if (/\[h+\]/i.test(code)) return durationOf(/s/i.test(code))
   if (/\[[ms]+\]/i.test(code)) return 'number'
   if (/[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|_.|\[[^[\]]*\]|general/gi, ''))) return 'date'
-  if (code.length > LONGEST_FORMAT || /\[[<>=]/.test(code)) return 'number'
-  // Colours and currencies without one stand in brackets; the parts are for positive, negative numbers, zero and texts.
-  const [positive = '', negative, zero = positive] = code
-    .replaceAll(/("[^"]*"|\\.)|\[[^[\]]*\]/gs, '$1')
-    .split(/;(?=(?:[^"]*"[^"]*")*[^"]*$)/)
+  if (code.length > LONGEST_FORMAT) return 'number'
+  const parts = code.split(/;(?=(?:[^"]*"[^"]*")*[^"]*$)/)
+  if (CONDITION.test(code)) return byCondition(parts)
+  // The parts are for positive, negative numbers, zero and texts.
+  const [positive = '', negative, zero = positive] = parts.map(withoutBrackets)
   const [kind, ofNegative, ofZero] = [positive, negative, zero].map((part) => part?.trim() && kindOfPart(part))
   if (kind === '' && negative !== undefined) return () => ''
   // A part may be empty, so that what it is for shows nothing.
@@ -52,6 +52,30 @@ export function kindOfFormat(number: number, code = SHARES.get(number)): NumberK
     if (!digits.startsWith('-') || ofNegative === undefined || ofNegative === '') return written(kind, digits)
     return typeof ofNegative === 'function' ? ofNegative(digits.slice(1)) : digits
   }
+}
+
+/** Colours and currencies without one stand in brackets. */
+const withoutBrackets = (code: string): string => code.replaceAll(/("[^"]*"|\\.)|\[[^[\]]*\]/gs, '$1')
+
+const CONDITION = /\[(<=|>=|<>|[<>=])(-?[0-9.]+)\]/
+
+/** Takes the first part whose condition a number meets, such as `[<100]"Bed "0;"House "0`; one without takes all. */
+function byCondition(codes: readonly string[]): NumberKind {
+  const parts = codes.map((code) => {
+    const [, sign, bound] = CONDITION.exec(code) ?? []
+    return { sign, bound: Number(bound), kind: kindOfPart(withoutBrackets(code)) }
+  })
+  return (digits) => {
+    const number = Number(digits)
+    const kind = parts.find(({ sign, bound }) => meets(number, sign, bound))?.kind
+    return typeof kind === 'function' ? kind(digits) : digits
+  }
+}
+
+function meets(number: number, sign: string | undefined, bound: number): boolean {
+  if (sign === undefined) return true
+  if (number === bound) return sign.includes('=')
+  return sign.includes(number < bound ? '<' : '>')
 }
 
 function kindOfPart(code: string): NumberKind {
