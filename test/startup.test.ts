@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { command } from './support/commands.ts'
 import { snapshot, tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { notTestedHere, runs } from './support/not-tested.ts'
@@ -66,7 +67,7 @@ test('a start with PLANTSTORE_TOKEN accepts that token, does not store it, and c
   const { address, storePath, program } = await startServer(t, folder, [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
   assert.equal((await send('POST', `${address}/plants`, { body: '{', token: 'another-token-0123456789' })).status, 401)
-  assert.match((await run(t, ['token', 'list', '--store', `sqlite:${storePath}`])).stdout, /^ID.*\n$/)
+  assert.match((await command(['token', 'list', '--store', `sqlite:${storePath}`])).stdout, /^ID.*\n$/)
   program.signal('SIGTERM')
   const { stdout, stderr } = await program.outcome
   assert.ok(!stdout.includes(TOKEN) && !stderr.includes(TOKEN), 'the token is in the output')
@@ -75,7 +76,7 @@ test('a start with PLANTSTORE_TOKEN accepts that token, does not store it, and c
 
 test('serve refuses a secret of "token create" as PLANTSTORE_TOKEN, and creates no store', async (t) => {
   const folder = tempFolder(t)
-  const token = (await run(t, ['token', 'create', '--name', 'reader', '--scopes', 'plants:read'], { cwd: folder }))
+  const token = (await command(['token', 'create', '--name', 'reader', '--scopes', 'plants:read'], { cwd: folder }))
     .stdout
   const before = snapshot(folder)
   const env = { PLANTSTORE_TOKEN: token.trim() }
@@ -123,10 +124,10 @@ test('commands and the log of the service report variables with misspelt names',
   const folder = tempFolder(t)
   const env = { PLANTSTORE_SORE: 'sqlite:other.db' }
   const told = 'ignored, as no setting has this name: PLANTSTORE_SORE (did you mean PLANTSTORE_STORE?)'
-  const { code, stderr } = await run(t, ['token', 'create', '--name', 'x'], { cwd: folder, env })
+  const { code, stderr } = await command(['token', 'create', '--name', 'x'], { cwd: folder, env })
   assert.deepEqual([code, stderr.split('\n')[0]], [0, `plantstore: ${told}`])
-  assert.equal((await run(t, ['copy'], { cwd: folder, env })).stderr.split('\n')[0], `plantstore: ${told}`)
-  assert.equal((await run(t, ['openapi'], { cwd: folder, env })).stderr, '')
+  assert.equal((await command(['copy'], { cwd: folder, env })).stderr.split('\n')[0], `plantstore: ${told}`)
+  assert.equal((await command(['openapi'], { cwd: folder, env })).stderr, '')
   const { program } = await startServer(t, folder, [], { env: { ...env, PLANTSTORE_LOG_LEVEL: 'info' } })
   await program.tells(/"level":40,.*no setting has this name/)
 })
@@ -150,10 +151,10 @@ test('a start and commands ignore what Kubernetes sets beside a Service named pl
     ['backup', 'copy.db'],
     ['serve', '--print-config'],
   ]) {
-    const { code, stderr } = await run(t, args, { cwd: folder, env })
+    const { code, stderr } = await command(args, { cwd: folder, env })
     assert.deepEqual([code, told.test(stderr.split('\n')[0] ?? '')], [0, true], stderr)
   }
-  const { stdout } = await run(t, ['serve', '--print-config'], { cwd: folder, env })
+  const { stdout } = await command(['serve', '--print-config'], { cwd: folder, env })
   assert.match(stdout, /^PLANTSTORE_PORT=8080 {2}# default$/m)
 })
 
