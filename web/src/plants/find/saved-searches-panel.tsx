@@ -52,11 +52,14 @@ export function SavedSearches({ filter, onChoose }: SavedProps): JSX.Element {
           {savedSearches.value.map((search) => (
             <li key={search.name}>
               {renamed.value === search ? (
-                <Rename
+                <NameForm
                   search={search}
-                  onDone={(next) => {
-                    if (next === undefined || isDone(renameSearch(search, next))) renamed.value = undefined
+                  onName={(next) => {
+                    const isRenamed = isDone(renameSearch(search, next))
+                    if (isRenamed) renamed.value = undefined
+                    return isRenamed
                   }}
+                  onCancel={() => (renamed.value = undefined)}
                 />
               ) : (
                 <Search
@@ -73,7 +76,7 @@ export function SavedSearches({ filter, onChoose }: SavedProps): JSX.Element {
         {isAll(filter) ? (
           <p class="note">{say('searches.hint')}</p>
         ) : (
-          <Save onSave={(name) => isDone(saveSearch(name, filter))} />
+          <NameForm onName={(name) => isDone(saveSearch(name, filter))} />
         )}
         {fault.value !== '' && <p role="alert">{fault.value}</p>}
       </div>
@@ -103,56 +106,38 @@ function Search({ search, isPresent, onChoose, onRename, onDelete }: SearchProps
   )
 }
 
-/** @param onSave returns whether it is saved */
-function Save({ onSave }: { readonly onSave: (name: string) => boolean }): JSX.Element {
-  const name = useSignal('')
-  return (
-    <form
-      class="fields"
-      onSubmit={submitting(() => {
-        if (name.value.trim() !== '' && onSave(name.value)) name.value = ''
-      })}
-    >
-      <Field
-        id="search-name"
-        label={say('searches.saveAs')}
-        isWide
-        required
-        maxLength={LONGEST_NAME}
-        value={name.value}
-        onText={(text) => (name.value = text)}
-      />
-      <Button text={say('plants.save')} type="submit" />
-    </form>
-  )
+interface NameFormProps {
+  /** The search that gets another name; undefined: the present one gets its first. */
+  readonly search?: SavedSearch
+  /** @returns whether the device keeps it */
+  readonly onName: (name: string) => boolean
+  readonly onCancel?: () => void
 }
 
-interface RenameProps {
-  readonly search: SavedSearch
-  /** @param next undefined: the search keeps its name */
-  readonly onDone: (next: string | undefined) => void
-}
-
-function Rename({ search, onDone }: RenameProps): JSX.Element {
-  const name = useSignal(search.name)
+/** Asks for the name of a search. */
+function NameForm({ search, onName, onCancel }: NameFormProps): JSX.Element {
+  const name = useSignal(search?.name ?? '')
   const place = useRef<HTMLInputElement>(null)
   useLayoutEffect(() => {
+    if (search === undefined) return
     place.current?.focus()
     place.current?.select()
   }, [])
   return (
     <form
       class="fields"
-      onSubmit={submitting(() => name.value.trim() !== '' && onDone(name.value))}
+      onSubmit={submitting(() => {
+        if (name.value.trim() !== '' && onName(name.value)) name.value = ''
+      })}
       onKeyDown={(event) => {
-        if (event.key !== 'Escape') return
+        if (event.key !== 'Escape' || onCancel === undefined) return
         event.stopPropagation()
-        onDone(undefined)
+        onCancel()
       }}
     >
       <Field
-        id="search-rename"
-        label={sayOf('tags.rename', search.name)}
+        id={search === undefined ? 'search-name' : 'search-rename'}
+        label={search === undefined ? say('searches.saveAs') : sayOf('tags.rename', search.name)}
         isWide
         place={place}
         required
@@ -160,7 +145,7 @@ function Rename({ search, onDone }: RenameProps): JSX.Element {
         value={name.value}
         onText={(text) => (name.value = text)}
       />
-      <Button text={say('tags.rename')} type="submit" />
+      <Button text={say(search === undefined ? 'plants.save' : 'tags.rename')} type="submit" />
     </form>
   )
 }
