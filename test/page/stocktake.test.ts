@@ -7,6 +7,7 @@ import { untilCount } from '../support/labels.ts'
 import {
   assertAccessible,
   assertAtBothSizes,
+  assertFits,
   intercept,
   type Opened,
   openTools,
@@ -298,6 +299,7 @@ suite('the page, for a stocktake,', () => {
       await page.keyboard.press('Enter')
       await pressOn(page, search('Rename: Third bed'))
       await untilFocused(page, page.getByLabel('Rename: Third bed'))
+      await assertFits(page)
       await page.keyboard.type('Bed 3\n')
       await search('Bed 3').waitFor()
       await pressOn(page, search('Delete: Maples'), 'Enter', 'Shift+Tab')

@@ -327,15 +327,18 @@ async function faultsIn(
   )
 }
 
-/** Fails if the page stays wider than the window: after a change of the window, some parts follow in the next frames. */
+/** Fails if the page or an open panel stays too wide: after a change of the window, some parts follow in the next frames. */
 export async function assertFits(page: Page): Promise<void> {
-  let found: readonly number[] = []
+  let found: readonly number[] | null = null
   const fits = async () => {
-    found = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]')
-    const [wide = 0, window = 0] = found
-    return wide <= window
+    found = await page.evaluate<[number, number] | null>(`
+      [[document.documentElement.scrollWidth, innerWidth],
+        ...[...document.querySelectorAll('.panel')].filter((panel) => panel.checkVisibility())
+          .map(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])]
+        .find(([wide, room]) => wide > room) ?? null`)
+    return found === null
   }
-  await untilHolds(fits, () => `the page is ${found.join(' pixels wide in a window of ')}`)
+  await untilHolds(fits, () => `the page or a panel is ${found?.join(' pixels wide in room for ')}`)
 }
 
 /** The least height and width of what a finger hits, in CSS pixels. */
