@@ -179,5 +179,10 @@ async function sendContradicted(
       else stays(change, said(error))
     }
   })
+  // The person sees them in the order of the plants, whichever answer came first.
+  const places = new Map(refused.map(({ change }, i) => [change.id, i]))
+  const placeOf = (id: bigint): number => places.get(id) ?? 0
+  met.sort((one, other) => placeOf(one.change.id) - placeOf(other.change.id))
+  conflicts.sort((one, other) => placeOf(one.id) - placeOf(other.id))
   return { ...sent, done, left, met, conflicts }
 }
