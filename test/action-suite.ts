@@ -191,6 +191,18 @@ function undoTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), after)
   })
 
+  suite('an undo changes each plant once, however often the action has changed it', async (t) => {
+    const { store } = await open(t)
+    await store.importPlants([plant(1n, 'first')], 'add', TESTER)
+    for (const name of ['second', 'third', 'fourth']) await replace(store, plant(1n, name), by('steps'))
+    await store.changePlant({ kind: 'delete', id: 1n, expected: {} }, by('steps'))
+    assert.deepEqual(await undo(store, 'steps', undoing('back', 'steps')), { restored: 1, left: [] })
+    const { created, updated, deleted } = (await actionsOf(store).get('back')) ?? {}
+    assert.deepEqual([created, updated, deleted], [1, 0, 0])
+    const [newest] = await logOf(store).history(1n, undefined, 1)
+    assert.deepEqual([newest?.type, newest?.plant], ['plant.created', plant(1n, 'first')])
+  })
+
   suite('an undo that changes no plant is no action, and says nothing of the one that it would undo', async (t) => {
     const { store } = await open(t)
     await store.importPlants([plant(1n), plant(2n)], 'add', by('import'))

@@ -82,7 +82,7 @@ interface UndoRequest {
 /**
  * Goes back through some changes of an action (ActionLog.undo).
  *
- * @param restore called for each plant to restore
+ * @param restore called once for each plant to restore, in the end
  */
 export function undoStep(
   statements: StatementCache,
@@ -94,14 +94,18 @@ export function undoStep(
   const reached = undoneTo === undefined ? Number.POSITIVE_INFINITY : Number(undoneTo)
   /** What this step does with plants, whose changes may have no row yet. */
   const fates = new Map<bigint, Fate>()
+  const targets = new Map<bigint, NewPlant | undefined>()
   const left: LeftPlant[] = []
   let restored = 0
   let seen = 0
   let position = from === undefined ? Number.MAX_SAFE_INTEGER : Number(from)
+  let isLast = false
   while (seen < STEP_CHANGES) {
-    // The restoring writes to the tables of the rows, so no statement is open meanwhile.
     const row = statements.get(ROW, number, position)
-    if (row === undefined) return { restored, left, next: undefined, position }
+    if (row === undefined) {
+      isLast = true
+      break
+    }
     position = Number(row[0])
     const ids = unpack(row[1])
     const before = plantBefore(ids, row[2], row[3])
@@ -113,17 +117,19 @@ export function undoStep(
       const after = followers(statements, id, position, plant, later, undo)
       const decision = decideUndo(after, swapped, { action, undo, part, later })
       if (decision === 'leave') {
-        left.push(leftPlant(id, plantAt(statements, id), part))
+        const isBack = undo !== undefined && targets.has(id)
+        left.push(leftPlant(id, isBack ? targets.get(id) : plantAt(statements, id), part))
         fates.set(id, 'left')
       }
       if (decision === 'restore' || decision === 'restored') restored++
       const isFurther = decision === 'restore further' && (later === 'back' || position < reached)
       if (decision !== 'restore' && !isFurther) continue
-      restore({ id, before })
+      targets.set(id, before)
       fates.set(id, 'back')
     }
   }
-  return { restored, left, next: String(position), position }
+  for (const [id, before] of targets) restore({ id, before })
+  return { restored, left, next: isLast ? undefined : String(position), position }
 }
 
 const ROW = `SELECT position, ids, name, tag, plants FROM action_rows JOIN changes USING (position)
