@@ -269,6 +269,7 @@ function separatorOf(text: string): Separator {
     })
   const [best] = scores.toSorted((a, b) => b.most - a.most || b.cells - a.cells)
   const [least] = scores.toSorted((a, b) => b.whole - a.whole)
-  const isList = best !== undefined && best.whole >= LIST * best.most && !namesColumns(text, best.separator)
+  if (best === undefined || best.most === 0) return ','
+  const isList = best.whole >= LIST * best.most && !namesColumns(text, best.separator)
   return (isList ? least : best)?.separator ?? ','
 }
