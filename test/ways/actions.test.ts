@@ -237,7 +237,9 @@ suite('the page, for the last actions,', () => {
     assert.ok((await service.plants()).every(({ tag }) => tag === 'old'))
     await page.goto(`${address}#/actions`)
     await page.getByText('Undone: 70 plants changed').waitFor()
-    assert.equal(await undoOf(page, '70 plants changed').count(), 0, 'it is undone whole')
+    // Each plant was changed once by the undo, and twice by the action, so only the service knows that nothing is left.
+    await undoOf(page, '70 plants changed').click()
+    await page.getByRole('dialog').getByText('There is nothing to undo.').waitFor()
   })
 
   inBrowser('shows how far an undo is, stops it, and goes on with it', async ({ page, service, address }) => {
