@@ -111,7 +111,7 @@ suite('what the page keeps on a device', () => {
       const { secret } = await opened.service.issueToken(['plants:read', 'plants:write'])
       await leaveTraces(opened, secret, 2000)
       await signOut(page)
-      await pressOn(page, page.getByRole('button', { name: /^Sign out and lose/ }))
+      await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Sign out' }))
       await page.getByLabel('Access token').waitFor()
       await untilKeptIs(page, ['plantstore-language'])
     },
