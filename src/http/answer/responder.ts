@@ -185,10 +185,14 @@ export class Responder {
    * Records a refusal on a connection without a request to answer.
    *
    * @param origin the sender's `Origin`, where it is known
+   * @param isClearText whether a port for HTTPS answers in clear text, where no browser may learn to use HTTPS alone
+   *   (RFC 6797 section 7.2)
    * @returns the headers that every answer has, names and values in turn
    */
-  note(refusal: AppError, address: string | undefined, origin?: string): readonly string[] {
-    return this.#headersOf(this.#requests.note(refusal, address), origin)
+  note(refusal: AppError, address: string | undefined, origin?: string, isClearText = false): readonly string[] {
+    const headers = this.#headersOf(this.#requests.note(refusal, address), origin)
+    const at = isClearText ? headers.indexOf(TRANSPORT_SECURITY[0]) : -1
+    return at === -1 ? headers : headers.toSpliced(at, TRANSPORT_SECURITY.length)
   }
 
   #refusalHeaders(refusal: AppError): Readonly<Record<string, string>> {

@@ -284,7 +284,7 @@ export class Connection {
     if (wasAnswered || !this.socket.writable) endRefused(this.socket)
     else {
       const { refusal, origin } = this.#refused
-      const headers = this.#shared.responder.note(refusal, this.socket.remoteAddress, origin)
+      const headers = this.#shared.responder.note(refusal, this.socket.remoteAddress, origin, this.#isSecuring)
       endRefused(this.socket, refusal, headers)
     }
   }
