@@ -230,6 +230,19 @@ test('a long genus beside many columns costs no more for each of them', () => {
   assert.ok(timeBeside(500) < 20 * few)
 })
 
+test('short rows below the names of many columns cost no more for each of them', () => {
+  const columns = Array.from({ length: 20_000 }, (_, i) => `c${i}`)
+  const timeOf = (count: number): number => {
+    const rows = Array.from({ length: count }, () => ({ ...ROW, cells: ['Rosa alba', 'x'] }))
+    const before = process.cpuUsage()
+    guess(columns, rows, false)
+    return process.cpuUsage(before).user
+  }
+  timeOf(20)
+  const few = timeOf(20)
+  assert.ok(timeOf(500) < 6 * few)
+})
+
 /** A literal begins where an operand may stand. */
 const LITERAL =
   /(?<=(?:[(,=:[!&|?{;]|return|=>)\s*)\/(?![*/])((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/([dgimsuvy]*)/g
