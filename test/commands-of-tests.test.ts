@@ -26,7 +26,9 @@ suite('every file of tests', () => {
     for (const file of reached) {
       for (const imported of importsOf(file)) if (imported.startsWith('test/')) reached.add(imported)
     }
-    const withTests = filesOf('test/**/*.ts').filter((file) => /^ *(?:test|clearTest|inBrowser)\(/m.test(read(file)))
+    const withTests = filesOf('test/**/*.ts').filter((file) =>
+      /^ *(?:test|clearTest|inBrowser|onPhone|inEachLook)\(/m.test(read(file)),
+    )
     assert.ok(withTests.length > 200, 'the files are found')
     const of = withTests.filter((file) => !reached.has(file) && !OF_OTHER_COMMANDS.test(file))
     assert.deepEqual(of, [])

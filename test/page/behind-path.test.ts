@@ -7,7 +7,7 @@ import { withService } from '../support/service.ts'
 const NOT_LOADED = 'The script of this page did not load.'
 
 suite('the pages', () => {
-  const inBrowser = pageTests()
+  const { inBrowser } = pageTests()
 
   for (const strips of [true, false]) {
     inBrowser(
@@ -27,6 +27,7 @@ suite('the pages', () => {
 
   inBrowser(
     'say behind a path of which the service does not know that their scripts do not load there',
+    { expected: /Failed to load|Refused to|MIME/ },
     async ({ page, service, t }) => {
       const proxy = await PathProxy.start(t, true)
       proxy.ports.set('/garden', service.port)
@@ -35,7 +36,6 @@ suite('the pages', () => {
         await page.getByText(NOT_LOADED).waitFor()
       }
     },
-    { expected: /Failed to load|Refused to|MIME/ },
   )
 
   inBrowser('have no such line where they load', async ({ page, address }) => {

@@ -2,24 +2,10 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
-import { inEachLook } from '../support/each-look.ts'
-import {
-  assertAccessible,
-  assertAtBothSizes,
-  assertFits,
-  intercept,
-  NO_NETWORK,
-  type Opened,
-  PHONE,
-  pageTests,
-  pressAction,
-  pressOn,
-  signOver,
-  tabTo,
-  undoFromNotice,
-  until,
-  untilFocused,
-} from '../support/page.ts'
+import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
+import { pressAction, pressOn, signOver, tabTo, undoFromNotice, untilFocused } from '../support/by-keyboard.ts'
+import { type Opened, PHONE, pageTests, until } from '../support/page.ts'
+import { intercept, NO_NETWORK } from '../support/page-network.ts'
 import { dialogOf, fill, nothingWaits, patchPlant, rowOf } from '../support/page-plants.ts'
 import type { Service } from '../support/service.ts'
 
@@ -50,41 +36,37 @@ const stored = async (service: Service, word: string): Promise<{ id: number; nam
 const tagsOf = async (service: Service, word: string) => (await stored(service, word)).map(({ tag }) => tag)
 
 suite('the page, for many plants at once,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone, inEachLook } = pageTests()
 
-  inBrowser(
-    `selects rows, sets their tag and undoes that, by keyboard alone, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const first = 2000
-      const { page, service } = opened
-      const word = `keys${PHONE.width}`
-      await shown(opened, first, 5, word, 'old')
-      await page.getByText('5 plants', { exact: true }).waitFor()
-      await tabTo(page, rowOf(page, first))
-      await page.keyboard.press('ArrowDown')
-      await page.keyboard.press('Space')
-      await page.keyboard.press('ArrowDown')
-      await page.keyboard.press('ArrowDown')
-      await page.keyboard.press('Shift+Space')
-      await page.getByText('3 plants selected').waitFor()
-      await assertAtBothSizes(page)
-      await pressOn(page, button(page, 'Set tag'), 'Enter', 'Shift+Tab')
-      await dialogOf(page).getByText('3 plants selected').waitFor()
-      await assertAtBothSizes(page)
-      await tabTo(page, page.getByLabel('Tag', { exact: true }))
-      await page.keyboard.type(' new ')
-      await page.keyboard.press('Enter')
-      await noticeOf(page, 'Set the tag new for 3 plants').waitFor()
-      await dialogOf(page).waitFor({ state: 'detached' })
-      await untilFocused(page, rowOf(page, first + 3))
-      assert.deepEqual(await tagsOf(service, word), ['old', 'new', 'new', 'new', 'old'])
-      await until(page, `document.querySelectorAll('[role=row][aria-selected=true]').length === 0`)
-      await undoFromNotice(page, '3 plants')
-      await noticeOf(page, 'Undone for 3 plants.').waitFor()
-      assert.deepEqual(await tagsOf(service, word), Array(5).fill('old'))
-    },
-    { viewport: PHONE },
-  )
+  onPhone('selects rows, sets their tag and undoes that, by keyboard alone', async (opened) => {
+    const first = 2000
+    const { page, service } = opened
+    const word = `keys${PHONE.width}`
+    await shown(opened, first, 5, word, 'old')
+    await page.getByText('5 plants', { exact: true }).waitFor()
+    await tabTo(page, rowOf(page, first))
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Space')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Shift+Space')
+    await page.getByText('3 plants selected').waitFor()
+    await assertAtBothSizes(page)
+    await pressOn(page, button(page, 'Set tag'), 'Enter', 'Shift+Tab')
+    await dialogOf(page).getByText('3 plants selected').waitFor()
+    await assertAtBothSizes(page)
+    await tabTo(page, page.getByLabel('Tag', { exact: true }))
+    await page.keyboard.type(' new ')
+    await page.keyboard.press('Enter')
+    await noticeOf(page, 'Set the tag new for 3 plants').waitFor()
+    await dialogOf(page).waitFor({ state: 'detached' })
+    await untilFocused(page, rowOf(page, first + 3))
+    assert.deepEqual(await tagsOf(service, word), ['old', 'new', 'new', 'new', 'old'])
+    await until(page, `document.querySelectorAll('[role=row][aria-selected=true]').length === 0`)
+    await undoFromNotice(page, '3 plants')
+    await noticeOf(page, 'Undone for 3 plants.').waitFor()
+    assert.deepEqual(await tagsOf(service, word), Array(5).fill('old'))
+  })
 
   inBrowser('selects a range by a click with Shift, and leaves it by another one', async (opened) => {
     const { page } = opened
@@ -104,7 +86,7 @@ suite('the page, for many plants at once,', () => {
     await page.getByText('plants selected').waitFor({ state: 'detached' })
   })
 
-  inEachLook(inBrowser, 'says which selected plants are not below, and can leave them out', async (opened, round) => {
+  inEachLook('says which selected plants are not below, and can leave them out', async (opened, round) => {
     const { page, service } = opened
     const first = 40_000 + 100 * round
     const select = (id: number) => page.getByLabel(say('plants.selectOf', { id: String(id) }), { exact: true }).click()
@@ -310,6 +292,7 @@ suite('the page, for many plants at once,', () => {
 
   inBrowser(
     'lets the rest wait where it broke off, and sends it as the same action, each plant once',
+    { expected: NO_NETWORK },
     async (opened) => {
       const { page, service } = opened
       await page.clock.install()
@@ -336,46 +319,41 @@ suite('the page, for many plants at once,', () => {
       const tags = (await service.send('GET', '/tags')).json as { tag: string; plants: number }[]
       assert.equal(tags.find(({ tag }) => tag === 'gone on')?.plants, 3000)
     },
-    { expected: NO_NETWORK },
   )
 
-  inBrowser(
-    `adds plants like another one, prints their labels and takes them back, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page, service } = opened
-      const word = `copied${PHONE.width}`
-      await shown(opened, 30_000 + PHONE.width, 1, word, 'herbs')
-      const { next } = (await service.send('GET', '/ids')).json as { next: number }
-      await tabTo(page, rowOf(page, 30_000 + PHONE.width))
-      await page.keyboard.press('Space')
-      await pressAction(page, 'Another one like this', 'Shift+Tab')
-      for (const wrong of ['0', '-1', '1.5', 'x', '', '1001', '99999']) {
-        await page.getByLabel('How many').fill(wrong)
-        assert.ok(await dialogOf(page).getByRole('button', { name: /^Add / }).isDisabled(), wrong)
-      }
-      await tabTo(page, page.getByLabel('How many'))
-      await page.getByLabel('How many').fill('')
-      await page.keyboard.type('3')
-      await assertAccessible(page)
-      await assertFits(page)
-      await page.keyboard.press('Enter')
-      await dialogOf(page)
-        .getByText(`Added 3 plants: ${next} to ${next + 2}`)
-        .waitFor()
-      const ids = (await stored(service, word)).map(({ id, name, tag }) => [id, name, tag])
-      assert.deepEqual(
-        ids.slice(-3),
-        [0, 1, 2].map((i) => [next + i, `${word} 0`, 'herbs']),
-      )
-      await pressOn(page, button(page, 'Print labels'))
-      await page.getByText('3 labels', { exact: true }).waitFor()
-      await noticeOf(page, `Added 3 plants like ${30_000 + PHONE.width}`).waitFor()
-      await undoFromNotice(page, '3 plants')
-      await noticeOf(page, 'Undone for 3 plants.').waitFor()
-      assert.equal((await stored(service, word)).length, 1)
-    },
-    { viewport: PHONE },
-  )
+  onPhone('adds plants like another one, prints their labels and takes them back', async (opened) => {
+    const { page, service } = opened
+    const word = `copied${PHONE.width}`
+    await shown(opened, 30_000 + PHONE.width, 1, word, 'herbs')
+    const { next } = (await service.send('GET', '/ids')).json as { next: number }
+    await tabTo(page, rowOf(page, 30_000 + PHONE.width))
+    await page.keyboard.press('Space')
+    await pressAction(page, 'Another one like this', 'Shift+Tab')
+    for (const wrong of ['0', '-1', '1.5', 'x', '', '1001', '99999']) {
+      await page.getByLabel('How many').fill(wrong)
+      assert.ok(await dialogOf(page).getByRole('button', { name: /^Add / }).isDisabled(), wrong)
+    }
+    await tabTo(page, page.getByLabel('How many'))
+    await page.getByLabel('How many').fill('')
+    await page.keyboard.type('3')
+    await assertAccessible(page)
+    await assertFits(page)
+    await page.keyboard.press('Enter')
+    await dialogOf(page)
+      .getByText(`Added 3 plants: ${next} to ${next + 2}`)
+      .waitFor()
+    const ids = (await stored(service, word)).map(({ id, name, tag }) => [id, name, tag])
+    assert.deepEqual(
+      ids.slice(-3),
+      [0, 1, 2].map((i) => [next + i, `${word} 0`, 'herbs']),
+    )
+    await pressOn(page, button(page, 'Print labels'))
+    await page.getByText('3 labels', { exact: true }).waitFor()
+    await noticeOf(page, `Added 3 plants like ${30_000 + PHONE.width}`).waitFor()
+    await undoFromNotice(page, '3 plants')
+    await noticeOf(page, 'Undone for 3 plants.').waitFor()
+    assert.equal((await stored(service, word)).length, 1)
+  })
 
   inBrowser('offers a token that may only read nothing but printing', async (opened) => {
     const { page, service, address } = opened

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import { assertAtBothSizes, DESKTOP, PHONE, pageTests, pressOn } from '../support/page.ts'
+import { assertAtBothSizes } from '../support/accessible.ts'
+import { pressOn } from '../support/by-keyboard.ts'
+import { DESKTOP, PHONE, pageTests } from '../support/page.ts'
 import { empty } from '../support/page-files.ts'
 import { as, createdToken } from '../support/tokens.ts'
 
 const HELPER = { name: 'Hannah', scopes: ['plants:read', 'plants:write'] }
 
 suite('the page, for what is gone and what is new,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser } = pageTests()
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
       `lists what is deleted now, with who and when, and brings back one and many, by keyboard, at ${viewport.width} pixels`,
+      { viewport },
       async ({ page, service }) => {
         await empty(service)
         const { secret } = await createdToken(service, HELPER)
@@ -47,11 +50,11 @@ suite('the page, for what is gone and what is new,', () => {
         assert.deepEqual((await service.send('GET', '/plants/2')).json, { id: 2, name: 'Another' })
         await assertAtBothSizes(page)
       },
-      { viewport },
     )
 
     inBrowser(
       `shows the last changes first with their times, follows further ones, and says where they end, at ${viewport.width} pixels`,
+      { viewport },
       async ({ page, service }) => {
         await empty(service)
         for (const id of [1, 2, 3]) await service.create({ id, name: `Salix ${id}` })
@@ -71,13 +74,12 @@ suite('the page, for what is gone and what is new,', () => {
         await pressOn(page, page.getByRole('button', { name: 'Id', exact: true }), 'Enter', 'Shift+Tab')
         await page.locator('.plants:not(.by-change)').waitFor()
       },
-      { viewport },
     )
   }
 })
 
 suite('the page of a service that keeps no log of changes', () => {
-  const inBrowser = pageTests(async () => ({ changesKeep: '0s' }))
+  const { inBrowser } = pageTests(async () => ({ changesKeep: '0s' }))
 
   inBrowser('offers neither last actions nor the order by the last change', async ({ page, address, service }) => {
     await service.create({ id: 1, name: 'Salix' })

@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import {
-  holdAnswers,
-  intercept,
-  type Opened,
-  PHONE,
-  pageTests,
-  pressAction,
-  pressOn,
-  tabTo,
-  until,
-  untilFocused,
-} from '../support/page.ts'
+import { pressAction, pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
+import { type Opened, pageTests, until } from '../support/page.ts'
+import { holdAnswers, intercept } from '../support/page-network.ts'
 import { dialogOf, rowOf } from '../support/page-plants.ts'
 
 /** Creates three plants, selects them by keyboard, and opens a dialog for them. */
@@ -39,27 +30,23 @@ const QUESTIONS = [
 ] as const
 
 suite('a dialog of the page keeps the focus', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
   for (const [i, [button, focused, keys, notice]] of QUESTIONS.entries()) {
-    inBrowser(
-      `of "${button}" for many plants, by keyboard alone, at ${PHONE.width} pixels`,
-      async (opened) => {
-        const start = 2000
-        const { page } = opened
-        await asked(opened, start + 10 * i, button)
-        await dialogOf(page).getByText('3 plants selected').waitFor()
-        const field = dialogOf(page).getByLabel(focused, { exact: true })
-        await untilFocused(page, field.or(dialogOf(page).getByRole('button', { name: focused, exact: true })))
-        for (const key of keys) {
-          if (['Tab', 'Enter'].includes(key)) await page.keyboard.press(key)
-          else await page.keyboard.type(key)
-        }
-        await page.locator('.notice').getByText(notice).waitFor()
-        await dialogOf(page).waitFor({ state: 'detached' })
-      },
-      { viewport: PHONE },
-    )
+    onPhone(`of "${button}" for many plants, by keyboard alone`, async (opened) => {
+      const start = 2000
+      const { page } = opened
+      await asked(opened, start + 10 * i, button)
+      await dialogOf(page).getByText('3 plants selected').waitFor()
+      const field = dialogOf(page).getByLabel(focused, { exact: true })
+      await untilFocused(page, field.or(dialogOf(page).getByRole('button', { name: focused, exact: true })))
+      for (const key of keys) {
+        if (['Tab', 'Enter'].includes(key)) await page.keyboard.press(key)
+        else await page.keyboard.type(key)
+      }
+      await page.locator('.notice').getByText(notice).waitFor()
+      await dialogOf(page).waitFor({ state: 'detached' })
+    })
   }
 
   inBrowser('while it reads the plants, works, and asks about what others have changed', async (opened) => {

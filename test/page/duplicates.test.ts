@@ -1,19 +1,12 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import {
-  assertAtBothSizes,
-  openTools,
-  PHONE,
-  pageTests,
-  pressOn,
-  undoFromNotice,
-  until,
-  untilFocused,
-} from '../support/page.ts'
+import { assertAtBothSizes } from '../support/accessible.ts'
+import { openTools, pressOn, undoFromNotice, untilFocused } from '../support/by-keyboard.ts'
+import { pageTests, until } from '../support/page.ts'
 import { addRows } from '../support/page-plants.ts'
 
 suite('the page, for plants with the same name,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
   inBrowser('says so if there are none', async ({ page, service }) => {
     await service.create({ id: 1, name: 'Aloe vera' })
@@ -22,8 +15,8 @@ suite('the page, for plants with the same name,', () => {
     await page.getByText('No two plants have the same name.').waitFor()
   })
 
-  inBrowser(
-    `shows equal tags first, deletes nothing by one click, asks before it deletes across tags, by keyboard alone, at ${PHONE.width} pixels`,
+  onPhone(
+    'shows equal tags first, deletes nothing by one click, asks before it deletes across tags, by keyboard alone',
     async ({ page, service }) => {
       const first = 200
       const word = `Éch${first}`
@@ -89,7 +82,6 @@ suite('the page, for plants with the same name,', () => {
       await pressOn(page, page.getByRole('button', { name: 'Look again' }))
       await everia.getByText('Choose the plant to keep.').waitFor()
     },
-    { viewport: PHONE },
   )
 
   inBrowser('hides what is not the same, until another plant of the name comes', async ({ page, service, address }) => {

@@ -1,45 +1,34 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import {
-  assertAccessible,
-  assertFits,
-  openMenu,
-  openTools,
-  PHONE,
-  pageTests,
-  pressOn,
-  tabTo,
-  until,
-} from '../support/page.ts'
+import { assertAccessible, assertFits } from '../support/accessible.ts'
+import { openMenu, openTools, pressOn, tabTo } from '../support/by-keyboard.ts'
+import { pageTests, until } from '../support/page.ts'
 import { choose, empty, importAll, saved } from '../support/page-files.ts'
 
 suite('the page, for exports,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    `exports the plants of the table, by keyboard alone, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page, service } = opened
-      await empty(service)
-      await service.create({ id: 1, name: 'Abies "alba"', tag: 'tree' })
-      await service.create({ id: 2, name: 'Betula' })
-      await until(page, `document.querySelectorAll('[role=row][data-id]').length === 2`)
-      await tabTo(page, page.getByLabel('Search plants'))
-      await page.keyboard.type('abies')
-      await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
-      await openTools(page)
-      await pressOn(page, page.getByText('Export', { exact: true }))
-      const sheet = await saved(opened, 'As CSV, for spreadsheets')
-      assert.equal(sheet, '\ufeffid,name,tag\r\n1,"Abies ""alba""",tree\r\n')
-      assert.equal(await saved(opened, 'As NDJSON, for programs'), '{"id":1,"name":"Abies \\"alba\\"","tag":"tree"}\n')
-      await assertAccessible(page)
-      await assertFits(page)
-    },
-    { viewport: PHONE },
-  )
+  onPhone('exports the plants of the table, by keyboard alone', async (opened) => {
+    const { page, service } = opened
+    await empty(service)
+    await service.create({ id: 1, name: 'Abies "alba"', tag: 'tree' })
+    await service.create({ id: 2, name: 'Betula' })
+    await until(page, `document.querySelectorAll('[role=row][data-id]').length === 2`)
+    await tabTo(page, page.getByLabel('Search plants'))
+    await page.keyboard.type('abies')
+    await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
+    await openTools(page)
+    await pressOn(page, page.getByText('Export', { exact: true }))
+    const sheet = await saved(opened, 'As CSV, for spreadsheets')
+    assert.equal(sheet, '\ufeffid,name,tag\r\n1,"Abies ""alba""",tree\r\n')
+    assert.equal(await saved(opened, 'As NDJSON, for programs'), '{"id":1,"name":"Abies \\"alba\\"","tag":"tree"}\n')
+    await assertAccessible(page)
+    await assertFits(page)
+  })
 
   inBrowser(
     'exports a sheet with semicolons where numbers have a decimal comma, which gives the same plants in every import',
+    { locale: 'de-DE' },
     async (opened) => {
       const { page, service } = opened
       await empty(service)
@@ -76,6 +65,5 @@ suite('the page, for exports,', () => {
       await importAll(page)
       assert.deepEqual(await service.plants(), before)
     },
-    { locale: 'de-DE' },
   )
 })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator, Page, Request } from 'playwright-core'
-import { openView, pageTests, until as untilTrue, withoutWaits } from '../support/page.ts'
+import { openView } from '../support/by-keyboard.ts'
+import { pageTests, until as untilTrue } from '../support/page.ts'
+import { withoutWaits } from '../support/page-network.ts'
 import { rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { FOREIGN, type Foreign, Portal } from '../support/portal.ts'
 import { SECRET } from '../support/service.ts'
@@ -21,7 +23,7 @@ const noteLine = (page: Page): Promise<void> =>
   })()`)
 
 suite('the page in a network that asks for a sign-in of its own', () => {
-  const inBrowser = pageTests()
+  const { inBrowser } = pageTests()
 
   for (const [name, holdsUp] of [
     ['a portal with a page and 200', () => true],
@@ -129,6 +131,7 @@ suite('the page in a network that asks for a sign-in of its own', () => {
 
   inBrowser(
     'keeps no page of another program on the device, and no cache of others away from them',
+    { serviceWorkers: 'allow', token: null, expected: /worker|index.html|Failed|Uncaught/ },
     async ({ page, service, t }) => {
       const portal = await Portal.start(t, service.port)
       await page.goto(`${portal.address}/openapi.json`)
@@ -150,6 +153,5 @@ suite('the page in a network that asks for a sign-in of its own', () => {
       const names = await page.evaluate<string[]>('caches.keys()')
       assert.ok(names.includes('another app') && !names.includes(own) && names.length === 2, names.join())
     },
-    { serviceWorkers: 'allow', token: null, expected: /worker|index.html|Failed|Uncaught/ },
   )
 })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertAtBothSizes, assertFits, PHONE, pageTests, tabTo, until } from '../support/page.ts'
+import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
+import { tabTo } from '../support/by-keyboard.ts'
+import { pageTests, until } from '../support/page.ts'
 import { choose, empty, importAll, saved, savedWithIds, stored } from '../support/page-files.ts'
 import { rowsOf, workbook } from '../support/workbook.ts'
 
@@ -20,37 +22,33 @@ const importPlants = async (page: Page, count: number): Promise<void> => {
 const sheet = (rows: readonly string[]): Buffer => Buffer.from(`${rows.join('\n')}\n`)
 
 suite('the page, for rows that may be no plants,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    `asks about totals and headings, and shows the content of refused rows, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page, service } = opened
-      await empty(service)
-      const rows = ['Name,Place,Count', 'Perennials,,', 'Abies,bed 1,2', 'Acer,bed 2,3', ',bed 3,1', 'Betula,bed 3,2']
-      await choose(page, 'stock.csv', sheet([...rows, 'Carex,bed 3,1', 'Dryas,bed 4,1', 'Total:,,10']))
-      await check(page)
-      const question = page.getByRole('group', { name: '2 rows look like totals or headings' })
-      assert.deepEqual(await question.locator('tbody tr').allInnerTexts(), ['2\t\tPerennials', '9\t\tTotal:, 10'])
-      const [refused = ''] = await page.locator('[role=status] tbody tr').allInnerTexts()
-      assert.match(refused, /^5\tbed 3, 1\tThe row has no name/)
-      await page.getByRole('button', { name: 'Import 7 plants', disabled: true }).waitFor()
-      await assertAtBothSizes(page)
-      await tabTo(page, question.getByLabel('Leave them out'))
-      await page.keyboard.press('ArrowDown')
-      await page.getByRole('button', { name: 'Import 7 plants', disabled: false }).waitFor()
-      await question.getByLabel('Leave out row 9').check()
-      assert.deepEqual(await figures(page), ['Added: 6', 'Unchanged: 0', 'Left out: 1', 'Refused: 1'])
-      await question.getByLabel('Leave them out').check()
-      assert.deepEqual(await figures(page), ['Added: 5', 'Unchanged: 0', 'Left out: 2', 'Refused: 1'])
-      await importPlants(page, 5)
-      assert.deepEqual(await figures(page), ['Added: 5', 'Unchanged: 0', 'Left out: 2', 'Refused: 1'])
-      const names = (await service.plants()).map(({ name }) => name)
-      assert.deepEqual(names, ['Abies', 'Acer', 'Betula', 'Carex', 'Dryas'])
-      assert.equal((await savedWithIds(opened)).length, 6)
-    },
-    { viewport: PHONE },
-  )
+  onPhone('asks about totals and headings, and shows the content of refused rows', async (opened) => {
+    const { page, service } = opened
+    await empty(service)
+    const rows = ['Name,Place,Count', 'Perennials,,', 'Abies,bed 1,2', 'Acer,bed 2,3', ',bed 3,1', 'Betula,bed 3,2']
+    await choose(page, 'stock.csv', sheet([...rows, 'Carex,bed 3,1', 'Dryas,bed 4,1', 'Total:,,10']))
+    await check(page)
+    const question = page.getByRole('group', { name: '2 rows look like totals or headings' })
+    assert.deepEqual(await question.locator('tbody tr').allInnerTexts(), ['2\t\tPerennials', '9\t\tTotal:, 10'])
+    const [refused = ''] = await page.locator('[role=status] tbody tr').allInnerTexts()
+    assert.match(refused, /^5\tbed 3, 1\tThe row has no name/)
+    await page.getByRole('button', { name: 'Import 7 plants', disabled: true }).waitFor()
+    await assertAtBothSizes(page)
+    await tabTo(page, question.getByLabel('Leave them out'))
+    await page.keyboard.press('ArrowDown')
+    await page.getByRole('button', { name: 'Import 7 plants', disabled: false }).waitFor()
+    await question.getByLabel('Leave out row 9').check()
+    assert.deepEqual(await figures(page), ['Added: 6', 'Unchanged: 0', 'Left out: 1', 'Refused: 1'])
+    await question.getByLabel('Leave them out').check()
+    assert.deepEqual(await figures(page), ['Added: 5', 'Unchanged: 0', 'Left out: 2', 'Refused: 1'])
+    await importPlants(page, 5)
+    assert.deepEqual(await figures(page), ['Added: 5', 'Unchanged: 0', 'Left out: 2', 'Refused: 1'])
+    const names = (await service.plants()).map(({ name }) => name)
+    assert.deepEqual(names, ['Abies', 'Acer', 'Betula', 'Carex', 'Dryas'])
+    assert.equal((await savedWithIds(opened)).length, 6)
+  })
 
   inBrowser('says how it takes the sheet, leaves headings out, and asks once what NA is', async ({ page, service }) => {
     await empty(service)
@@ -127,7 +125,7 @@ suite('the page, for rows that may be no plants,', () => {
 })
 
 suite('the page, for a corrected sheet,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
   const first = ['Name,Bed', "Rosa 'Peace',1", 'Acer palmtum,1', 'Hosta sieboldiana,2', 'Seedling 12,2']
   const corrected = [
     "Rosa 'Peace',1",
@@ -137,43 +135,39 @@ suite('the page, for a corrected sheet,', () => {
     'Seedling 12,2',
   ]
 
-  inBrowser(
-    `asks whether rows change the plants they look like, at ${PHONE.width} pixels`,
-    async ({ page, service }) => {
-      await empty(service)
-      for (const [i, row] of first.slice(1).entries()) {
-        const [name, tag] = row.split(',')
-        await service.create({ id: 11 + i, name, tag })
-      }
-      await choose(page, 'plants.csv', sheet(['Name,Bed', ...corrected]))
-      await check(page)
-      const question = page.getByRole('group', { name: '2 rows look like stored plants with another name or tag' })
-      assert.deepEqual(
-        (await question.locator('tbody tr').allInnerTexts()).map((text) => text.trim().split(/\t+/)),
-        [
-          ['3', '12 · Acer palmtum · 1', 'Acer palmatum · 1'],
-          ['4', '13 · Hosta sieboldiana · 2', "Hosta sieboldiana 'Elegans' · 2"],
-        ],
-      )
-      await page.getByRole('button', { name: 'Import 3 plants', disabled: true }).waitFor()
-      await assertAtBothSizes(page)
-      await question.getByLabel('Add the rows as further plants').check()
-      assert.deepEqual(await figures(page), ['Added: 3', 'Unchanged: 0', 'Left out: 2', 'Refused: 0'])
-      await question.getByLabel('Change those plants').check()
-      assert.deepEqual(await figures(page), ['Added: 1', 'Updated: 2', 'Unchanged: 0', 'Left out: 2', 'Refused: 0'])
-      await importPlants(page, 3)
-      assert.deepEqual(await figures(page), ['Added: 1', 'Updated: 2', 'Unchanged: 0', 'Left out: 2', 'Refused: 0'])
-      const plants = await stored(service)
-      const [, changed, , , added] = plants
-      assert.deepEqual(
-        plants.slice(0, 4).map(([id]) => id),
-        ['11', '12', '13', '14'],
-      )
-      assert.deepEqual(changed, ['12', 'Acer palmatum', '1'])
-      assert.deepEqual(added?.slice(1), ['Seedling 13', '2'])
-    },
-    { viewport: PHONE },
-  )
+  onPhone('asks whether rows change the plants they look like', async ({ page, service }) => {
+    await empty(service)
+    for (const [i, row] of first.slice(1).entries()) {
+      const [name, tag] = row.split(',')
+      await service.create({ id: 11 + i, name, tag })
+    }
+    await choose(page, 'plants.csv', sheet(['Name,Bed', ...corrected]))
+    await check(page)
+    const question = page.getByRole('group', { name: '2 rows look like stored plants with another name or tag' })
+    assert.deepEqual(
+      (await question.locator('tbody tr').allInnerTexts()).map((text) => text.trim().split(/\t+/)),
+      [
+        ['3', '12 · Acer palmtum · 1', 'Acer palmatum · 1'],
+        ['4', '13 · Hosta sieboldiana · 2', "Hosta sieboldiana 'Elegans' · 2"],
+      ],
+    )
+    await page.getByRole('button', { name: 'Import 3 plants', disabled: true }).waitFor()
+    await assertAtBothSizes(page)
+    await question.getByLabel('Add the rows as further plants').check()
+    assert.deepEqual(await figures(page), ['Added: 3', 'Unchanged: 0', 'Left out: 2', 'Refused: 0'])
+    await question.getByLabel('Change those plants').check()
+    assert.deepEqual(await figures(page), ['Added: 1', 'Updated: 2', 'Unchanged: 0', 'Left out: 2', 'Refused: 0'])
+    await importPlants(page, 3)
+    assert.deepEqual(await figures(page), ['Added: 1', 'Updated: 2', 'Unchanged: 0', 'Left out: 2', 'Refused: 0'])
+    const plants = await stored(service)
+    const [, changed, , , added] = plants
+    assert.deepEqual(
+      plants.slice(0, 4).map(([id]) => id),
+      ['11', '12', '13', '14'],
+    )
+    assert.deepEqual(changed, ['12', 'Acer palmatum', '1'])
+    assert.deepEqual(added?.slice(1), ['Seedling 13', '2'])
+  })
 
   inBrowser(
     'changes only the plants whose rows the person leaves ticked, and none that changed meanwhile',
@@ -250,63 +244,59 @@ suite('the page, for a corrected sheet,', () => {
     ])
   })
 
-  inBrowser(
-    `leaves out the rows of a sheet without ids that are stored already, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page, service } = opened
-      await empty(service)
-      const withNotes = (rows: readonly string[]) => sheet(['Plant;Place;Note', ...rows])
-      const first = ['Abies;bed 1;a', 'Betula;;b', 'Betula;;c', ';bed 4;d', 'Wrong \0;bed 2;"e;f"']
-      await choose(page, 'wishes.csv', withNotes(first))
-      await page.getByRole('button', { name: 'Check the file' }).click()
-      await page.getByRole('button', { name: 'Import 3 plants' }).click()
-      await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
-      const ids = (await service.plants()).map(({ id }) => id)
-      assert.equal(
-        await saved(opened, 'Save the refused rows to mend them'),
-        '\ufeffPlant,Place,Note,Reason\r\n,bed 4,d,The row has no name.\r\n' +
-          'Wrong \0,bed 2,e;f,"Name must not contain U+0000 or a lone surrogate, as ""Wrong \\u{0}"" does."\r\n',
-      )
-      const mended = [...first.slice(0, 3), 'Acer;bed 4;d', 'Right;bed 2;"e;f"', 'Abies;bed 2;']
-      await choose(page, 'wishes.csv', withNotes(mended))
-      await page.getByRole('button', { name: 'Check the file' }).click()
-      await page.getByLabel('Leave out the 3 rows whose name and tag are stored already').waitFor()
-      await page.getByRole('button', { name: 'Import 3 plants' }).waitFor()
-      await assertAccessible(page)
-      await assertFits(page)
-      await page.getByRole('checkbox').uncheck()
-      await page.getByRole('button', { name: 'Import 6 plants' }).waitFor()
-      await page.getByRole('checkbox').check()
-      await page.getByRole('button', { name: 'Import 3 plants' }).click()
-      await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
-      const figures = await page.locator('.figures li').allTextContents()
-      assert.deepEqual(figures, ['Added: 3', 'Unchanged: 0', 'Left out: 3', 'Refused: 0'])
-      const plants = await service.plants()
-      const names = plants.map(({ name }) => name).toSorted()
-      assert.deepEqual(names, ['Abies', 'Abies', 'Acer', 'Betula', 'Betula', 'Right'])
-      const idOf = (name: string) => plants.findLast((each) => each.name === name)?.id
-      assert.deepEqual(await savedWithIds(opened), [
-        'id,Plant,Place,Note',
-        `${ids[0]},Abies,bed 1,a`,
-        `${ids[1]},Betula,,b`,
-        `${ids[2]},Betula,,c`,
-        `${idOf('Acer')},Acer,bed 4,d`,
-        `${idOf('Right')},Right,bed 2,e;f`,
-        `${idOf('Abies')},Abies,bed 2`,
-      ])
-      await choose(page, 'wishes.csv', withNotes(first.slice(0, 3)))
-      await page.getByRole('button', { name: 'Check the file' }).click()
-      await page.getByText('There is nothing to import.').waitFor()
-    },
-    { viewport: PHONE },
-  )
+  onPhone('leaves out the rows of a sheet without ids that are stored already', async (opened) => {
+    const { page, service } = opened
+    await empty(service)
+    const withNotes = (rows: readonly string[]) => sheet(['Plant;Place;Note', ...rows])
+    const first = ['Abies;bed 1;a', 'Betula;;b', 'Betula;;c', ';bed 4;d', 'Wrong \0;bed 2;"e;f"']
+    await choose(page, 'wishes.csv', withNotes(first))
+    await page.getByRole('button', { name: 'Check the file' }).click()
+    await page.getByRole('button', { name: 'Import 3 plants' }).click()
+    await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
+    const ids = (await service.plants()).map(({ id }) => id)
+    assert.equal(
+      await saved(opened, 'Save the refused rows to mend them'),
+      '\ufeffPlant,Place,Note,Reason\r\n,bed 4,d,The row has no name.\r\n' +
+        'Wrong \0,bed 2,e;f,"Name must not contain U+0000 or a lone surrogate, as ""Wrong \\u{0}"" does."\r\n',
+    )
+    const mended = [...first.slice(0, 3), 'Acer;bed 4;d', 'Right;bed 2;"e;f"', 'Abies;bed 2;']
+    await choose(page, 'wishes.csv', withNotes(mended))
+    await page.getByRole('button', { name: 'Check the file' }).click()
+    await page.getByLabel('Leave out the 3 rows whose name and tag are stored already').waitFor()
+    await page.getByRole('button', { name: 'Import 3 plants' }).waitFor()
+    await assertAccessible(page)
+    await assertFits(page)
+    await page.getByRole('checkbox').uncheck()
+    await page.getByRole('button', { name: 'Import 6 plants' }).waitFor()
+    await page.getByRole('checkbox').check()
+    await page.getByRole('button', { name: 'Import 3 plants' }).click()
+    await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
+    const figures = await page.locator('.figures li').allTextContents()
+    assert.deepEqual(figures, ['Added: 3', 'Unchanged: 0', 'Left out: 3', 'Refused: 0'])
+    const plants = await service.plants()
+    const names = plants.map(({ name }) => name).toSorted()
+    assert.deepEqual(names, ['Abies', 'Abies', 'Acer', 'Betula', 'Betula', 'Right'])
+    const idOf = (name: string) => plants.findLast((each) => each.name === name)?.id
+    assert.deepEqual(await savedWithIds(opened), [
+      'id,Plant,Place,Note',
+      `${ids[0]},Abies,bed 1,a`,
+      `${ids[1]},Betula,,b`,
+      `${ids[2]},Betula,,c`,
+      `${idOf('Acer')},Acer,bed 4,d`,
+      `${idOf('Right')},Right,bed 2,e;f`,
+      `${idOf('Abies')},Abies,bed 2`,
+    ])
+    await choose(page, 'wishes.csv', withNotes(first.slice(0, 3)))
+    await page.getByRole('button', { name: 'Check the file' }).click()
+    await page.getByText('There is nothing to import.').waitFor()
+  })
 })
 
 suite('the page, after an import,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    `leads to the plants and their labels, and undoes the import but for plants that changed, at ${PHONE.width} pixels`,
+  onPhone(
+    'leads to the plants and their labels, and undoes the import but for plants that changed',
     async ({ page, service }) => {
       await empty(service)
       await service.create({ id: 1, name: 'Acer palmtum', tag: 'a' })
@@ -341,7 +331,6 @@ suite('the page, after an import,', () => {
         ],
       )
     },
-    { viewport: PHONE },
   )
 
   inBrowser('undoes an import with ids too, but for plants that were there before', async ({ page, service }) => {

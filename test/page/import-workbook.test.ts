@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite } from 'node:test'
-import { assertAccessible, assertFits, openView, PHONE, pageTests } from '../support/page.ts'
+import { assertAccessible, assertFits } from '../support/accessible.ts'
+import { openView } from '../support/by-keyboard.ts'
+import { pageTests } from '../support/page.ts'
 import { choose, empty, importAll, stored } from '../support/page-files.ts'
 import { rowsOf, workbook } from '../support/workbook.ts'
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
 
 suite('the page, for workbooks,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
   inBrowser('reads the sheet with most plants, or another one, and all digits of its ids', async (opened) => {
     const { page, service } = opened
@@ -91,6 +93,7 @@ suite('the page, for workbooks,', () => {
 
   inBrowser(
     'says in its own words that it cannot load its reader',
+    { expected: /net::ERR_|Failed to load/ },
     async ({ page, context }) => {
       const file = workbook({ Plants: rowsOf([['Name'], ['Abies']]) })
       await openView(page, 'Import')
@@ -102,31 +105,26 @@ suite('the page, for workbooks,', () => {
       await choose(page, 'plants.xlsx', file)
       await page.getByRole('cell', { name: 'Abies' }).waitFor()
     },
-    { expected: /net::ERR_|Failed to load/ },
   )
 
-  inBrowser(
-    `fills merged cells downwards and says so, at ${PHONE.width} pixels`,
-    async ({ page, service }) => {
-      await empty(service)
-      const rows = [
-        ['Bed', 'Name'],
-        ['bed 1', 'Abies'],
-        [undefined, 'Betula'],
-        ['bed 2', 'Carex'],
-      ]
-      const merged = '<mergeCells><mergeCell ref="A2:A3"/></mergeCells>'
-      await choose(page, 'beds.xlsx', workbook({ Plants: rowsOf(rows) + merged }))
-      await page.getByText('1 cell has got the text of the merged cell above it.').waitFor()
-      await assertFits(page)
-      await importAll(page)
-      const tags = (await service.plants()).map(({ name, tag }) => [name, tag])
-      assert.deepEqual(tags, [
-        ['Abies', 'bed 1'],
-        ['Betula', 'bed 1'],
-        ['Carex', 'bed 2'],
-      ])
-    },
-    { viewport: PHONE },
-  )
+  onPhone('fills merged cells downwards and says so', async ({ page, service }) => {
+    await empty(service)
+    const rows = [
+      ['Bed', 'Name'],
+      ['bed 1', 'Abies'],
+      [undefined, 'Betula'],
+      ['bed 2', 'Carex'],
+    ]
+    const merged = '<mergeCells><mergeCell ref="A2:A3"/></mergeCells>'
+    await choose(page, 'beds.xlsx', workbook({ Plants: rowsOf(rows) + merged }))
+    await page.getByText('1 cell has got the text of the merged cell above it.').waitFor()
+    await assertFits(page)
+    await importAll(page)
+    const tags = (await service.plants()).map(({ name, tag }) => [name, tag])
+    assert.deepEqual(tags, [
+      ['Abies', 'bed 1'],
+      ['Betula', 'bed 1'],
+      ['Carex', 'bed 2'],
+    ])
+  })
 })

@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import {
-  assertAccessible,
-  assertAtBothSizes,
-  assertFits,
-  openView,
-  PHONE,
-  pageTests,
-  pressOn,
-  signOver,
-  tabTo,
-} from '../support/page.ts'
+import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
+import { openView, pressOn, signOver, tabTo } from '../support/by-keyboard.ts'
+import { pageTests } from '../support/page.ts'
 import { choose, empty, importAll, saved, savedWithIds, stored } from '../support/page-files.ts'
 
 async function chooseByKeyboard(page: Page, name: string, buffer: Buffer): Promise<void> {
@@ -23,7 +15,7 @@ async function chooseByKeyboard(page: Page, name: string, buffer: Buffer): Promi
 }
 
 suite('the page, for imports,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
   inBrowser(
     'detects Windows-1252, and reads the file in another encoding that the person chooses',
@@ -40,8 +32,8 @@ suite('the page, for imports,', () => {
     },
   )
 
-  inBrowser(
-    `takes quotation marks for letters in a file with tabs, and lets the person say so, at ${PHONE.width} pixels`,
+  onPhone(
+    'takes quotation marks for letters in a file with tabs, and lets the person say so',
     async ({ page, service }) => {
       await empty(service)
       const rows = ['id\tname\tnote', '1\tAbies "alba"\t"Old mill', '2\tAcer\t', '3\tTaxus\t15" high', '']
@@ -62,58 +54,53 @@ suite('the page, for imports,', () => {
         ['3', 'Taxus'],
       ])
     },
-    { viewport: PHONE },
   )
 
-  inBrowser(
-    `checks, names each refused row, and saves a report, by keyboard alone, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page, service } = opened
-      await empty(service)
-      await service.create({ id: 2, name: 'Another' })
-      await service.create({ id: 3, name: 'Same' })
-      const file = [
-        'Nr;Name;Bed',
-        '1;Abies;north',
-        '2;Betula',
-        '3;Same',
-        ';No id',
-        'x;Not a number',
-        '9,2E+18;Rounded',
-        '5;',
-        '',
-      ]
-      await chooseByKeyboard(page, 'nursery.csv', Buffer.from(file.join('\r\n')))
-      await tabTo(page, page.getByLabel('Tag', { exact: true }))
-      await page.keyboard.type('Bed')
-      await pressOn(page, page.getByRole('button', { name: 'Check the file' }))
-      await page.getByRole('heading', { name: 'Result of the check' }).waitFor()
-      assert.equal((await service.plants()).length, 2, 'the check stores nothing')
-      const figures = await page.locator('.figures li').allTextContents()
-      assert.deepEqual(figures, ['Added: 1', 'Unchanged: 1', 'Refused: 5'])
-      const cells = await page.locator('[role=status] tbody tr').allInnerTexts()
-      assert.deepEqual(
-        cells.map((text) => text.split('\t')[0]),
-        ['3', '5', '6', '7', '8'],
-      )
-      assert.match(cells.join(' '), /belongs to a different plant.*Id is required.*plain digits.*rounded it.*no name/s)
-      await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('button', { name: 'Import 1 plant' }))
-      await page.getByRole('heading', { name: 'Imported' }).waitFor()
-      const report = await saved(opened, 'Save the report')
-      assert.match(
-        report,
-        /^\ufeffSource,nursery\.csv\r\nAdded,1\r\nUpdated,0\r\nUnchanged,1\r\nRefused,5\r\n\r\nRow,Content,Reason\r\n/,
-      )
-      assert.match(report, /\r\n5,No id,Id is required\.\r\n/)
-      assert.deepEqual(await stored(service), [
-        ['1', 'Abies', 'north'],
-        ['2', 'Another'],
-        ['3', 'Same'],
-      ])
-    },
-    { viewport: PHONE },
-  )
+  onPhone('checks, names each refused row, and saves a report, by keyboard alone', async (opened) => {
+    const { page, service } = opened
+    await empty(service)
+    await service.create({ id: 2, name: 'Another' })
+    await service.create({ id: 3, name: 'Same' })
+    const file = [
+      'Nr;Name;Bed',
+      '1;Abies;north',
+      '2;Betula',
+      '3;Same',
+      ';No id',
+      'x;Not a number',
+      '9,2E+18;Rounded',
+      '5;',
+      '',
+    ]
+    await chooseByKeyboard(page, 'nursery.csv', Buffer.from(file.join('\r\n')))
+    await tabTo(page, page.getByLabel('Tag', { exact: true }))
+    await page.keyboard.type('Bed')
+    await pressOn(page, page.getByRole('button', { name: 'Check the file' }))
+    await page.getByRole('heading', { name: 'Result of the check' }).waitFor()
+    assert.equal((await service.plants()).length, 2, 'the check stores nothing')
+    const figures = await page.locator('.figures li').allTextContents()
+    assert.deepEqual(figures, ['Added: 1', 'Unchanged: 1', 'Refused: 5'])
+    const cells = await page.locator('[role=status] tbody tr').allInnerTexts()
+    assert.deepEqual(
+      cells.map((text) => text.split('\t')[0]),
+      ['3', '5', '6', '7', '8'],
+    )
+    assert.match(cells.join(' '), /belongs to a different plant.*Id is required.*plain digits.*rounded it.*no name/s)
+    await assertAtBothSizes(page)
+    await pressOn(page, page.getByRole('button', { name: 'Import 1 plant' }))
+    await page.getByRole('heading', { name: 'Imported' }).waitFor()
+    const report = await saved(opened, 'Save the report')
+    assert.match(
+      report,
+      /^\ufeffSource,nursery\.csv\r\nAdded,1\r\nUpdated,0\r\nUnchanged,1\r\nRefused,5\r\n\r\nRow,Content,Reason\r\n/,
+    )
+    assert.match(report, /\r\n5,No id,Id is required\.\r\n/)
+    assert.deepEqual(await stored(service), [
+      ['1', 'Abies', 'north'],
+      ['2', 'Another'],
+      ['3', 'Same'],
+    ])
+  })
 
   inBrowser('replaces existing plants if the person chooses that', async ({ page, service }) => {
     await empty(service)
@@ -150,45 +137,41 @@ suite('the page, for imports,', () => {
     ])
   })
 
-  inBrowser(
-    `shows all columns until the name is chosen, and which are not kept, at ${PHONE.width} pixels`,
-    async ({ page, service }) => {
-      await empty(service)
-      const sheet = 'My plants,,\n\nWas,Wo,Höhe\nAbies,Beet 1,2 m\nBetula,Beet 2,3 m\n'
-      await choose(page, 'list.csv', Buffer.from(sheet))
-      const names = page.getByLabel('The names of the columns are in')
-      assert.equal(await names.inputValue(), '3')
-      // How to read the bytes is shown where it is doubtful or asked for.
-      assert.equal(await page.getByLabel('Encoding').isVisible(), false)
-      await pressOn(page, page.getByText('Read as UTF-8, cells separated by commas'))
-      await page.getByLabel('Encoding').waitFor()
-      const heads = page.locator('.columns thead th')
-      assert.deepEqual(await heads.allTextContents(), ['Row', 'Was', 'Wo', 'Höhe'])
-      const check = page.getByRole('button', { name: 'Check the file', disabled: true })
-      await check.waitFor()
-      const described = `#${await check.getAttribute('aria-describedby')}`
-      assert.equal(await page.locator(described).textContent(), 'Choose the column of the names first.')
-      await assertAccessible(page)
-      await assertFits(page)
-      await page.getByLabel('Name', { exact: true }).selectOption('Was')
-      await page.getByText('Not kept: the columns Wo and Höhe.').waitFor()
-      await page.getByLabel('Name, part 2').selectOption('Wo')
-      await page.getByText('Not kept: the column Höhe.').waitFor()
-      await page.getByRole('cell', { name: 'Abies Beet 1' }).waitFor()
-      await assertFits(page)
-      await page.getByLabel('Name, part 2').selectOption('nothing more')
-      await names.selectOption('0')
-      await page.getByRole('cell', { name: 'My plants' }).waitFor()
-      await names.selectOption('3')
-      await page.getByLabel('Name', { exact: true }).selectOption('Was')
-      await importAll(page)
-      assert.deepEqual(
-        (await service.plants()).map(({ name }) => name),
-        ['Abies', 'Betula'],
-      )
-    },
-    { viewport: PHONE },
-  )
+  onPhone('shows all columns until the name is chosen, and which are not kept', async ({ page, service }) => {
+    await empty(service)
+    const sheet = 'My plants,,\n\nWas,Wo,Höhe\nAbies,Beet 1,2 m\nBetula,Beet 2,3 m\n'
+    await choose(page, 'list.csv', Buffer.from(sheet))
+    const names = page.getByLabel('The names of the columns are in')
+    assert.equal(await names.inputValue(), '3')
+    // How to read the bytes is shown where it is doubtful or asked for.
+    assert.equal(await page.getByLabel('Encoding').isVisible(), false)
+    await pressOn(page, page.getByText('Read as UTF-8, cells separated by commas'))
+    await page.getByLabel('Encoding').waitFor()
+    const heads = page.locator('.columns thead th')
+    assert.deepEqual(await heads.allTextContents(), ['Row', 'Was', 'Wo', 'Höhe'])
+    const check = page.getByRole('button', { name: 'Check the file', disabled: true })
+    await check.waitFor()
+    const described = `#${await check.getAttribute('aria-describedby')}`
+    assert.equal(await page.locator(described).textContent(), 'Choose the column of the names first.')
+    await assertAccessible(page)
+    await assertFits(page)
+    await page.getByLabel('Name', { exact: true }).selectOption('Was')
+    await page.getByText('Not kept: the columns Wo and Höhe.').waitFor()
+    await page.getByLabel('Name, part 2').selectOption('Wo')
+    await page.getByText('Not kept: the column Höhe.').waitFor()
+    await page.getByRole('cell', { name: 'Abies Beet 1' }).waitFor()
+    await assertFits(page)
+    await page.getByLabel('Name, part 2').selectOption('nothing more')
+    await names.selectOption('0')
+    await page.getByRole('cell', { name: 'My plants' }).waitFor()
+    await names.selectOption('3')
+    await page.getByLabel('Name', { exact: true }).selectOption('Was')
+    await importAll(page)
+    assert.deepEqual(
+      (await service.plants()).map(({ name }) => name),
+      ['Abies', 'Betula'],
+    )
+  })
 
   inBrowser('says why a token that may not read plants cannot import a sheet without ids', async (opened) => {
     const { page, service, address } = opened

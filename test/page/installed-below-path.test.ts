@@ -3,7 +3,8 @@ import { suite } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { Page } from 'playwright-core'
 import { untilKept } from '../support/kept.ts'
-import { NO_NETWORK, pageTests, until } from '../support/page.ts'
+import { pageTests, until } from '../support/page.ts'
+import { NO_NETWORK } from '../support/page-network.ts'
 import { PathProxy } from '../support/path-proxy.ts'
 import { SECRET, withService } from '../support/service.ts'
 import { until as holds } from '../support/until.ts'
@@ -19,11 +20,12 @@ async function open(page: Page, address: string, plant: string): Promise<void> {
 }
 
 suite('the pages of two services that a device keeps', () => {
-  const inBrowser = pageTests()
+  const { inBrowser } = pageTests()
 
   for (const strips of [true, false]) {
     inBrowser(
       `open without a network, each below its own path of a proxy that ${strips ? 'takes it off' : 'leaves it'}`,
+      { expected: NO_NETWORK, serviceWorkers: 'allow', token: null },
       async ({ page, context, t }) => {
         const proxy = await PathProxy.start(t, strips)
         // One path begins with the letters of the other one.
@@ -76,7 +78,6 @@ suite('the pages of two services that a device keeps', () => {
         const leftOf = async () => isDeepStrictEqual(await page.evaluate(left).catch(() => []), [shed, shed])
         await holds(leftOf, 'the page that is switched off has left something, or the other one has gone')
       },
-      { expected: NO_NETWORK, serviceWorkers: 'allow', token: null },
     )
   }
 })

@@ -6,8 +6,10 @@ import { buffer } from 'node:stream/consumers'
 import { suite, type TestContext } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { Page } from 'playwright-core'
+import { assertAccessible, assertFits } from '../support/accessible.ts'
 import { untilKept } from '../support/kept.ts'
-import { assertAccessible, assertFits, NO_NETWORK, PHONE, pageTests, until as untilTrue } from '../support/page.ts'
+import { pageTests, until as untilTrue } from '../support/page.ts'
+import { NO_NETWORK } from '../support/page-network.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -80,10 +82,11 @@ const untilBuild = (page: Page, build: string): Promise<void> =>
   until(async () => (await page.evaluate(BUILD).catch(() => '')) === build, `the page is not of build ${build}`)
 
 suite('the page that a device keeps', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
+  onPhone(
     'can be installed, opens without a network, and sends what was added there once it is back',
+    { expected: NO_NETWORK, serviceWorkers: 'allow', token: null },
     async ({ page, context, service, address }) => {
       await service.create({ id: 1, name: 'Agave', tag: 'bed 1' })
       await service.create({ id: 2, name: 'Opuntia', tag: 'bed 2' })
@@ -127,11 +130,11 @@ suite('the page that a device keeps', () => {
       const names = (await service.plants()).map(({ name }) => name)
       assert.deepEqual(names.sort(), ['Agave', 'Aloe', 'Lithops', 'Opuntia'])
     },
-    { expected: NO_NETWORK, viewport: PHONE, serviceWorkers: 'allow', token: null },
   )
 
   inBrowser(
     'loads once more when the service has a later version, and not while the person would lose something',
+    { serviceWorkers: 'allow', token: null },
     async ({ page, context, service, t }) => {
       const { address, serve } = await withUpgrades(t, service)
       await open(page, address)
@@ -165,11 +168,11 @@ suite('the page that a device keeps', () => {
       await page.getByLabel('Name: 7').press('Enter')
       await untilBuild(page, '3')
     },
-    { serviceWorkers: 'allow', token: null },
   )
 
   inBrowser(
     'is of one version, also while instances of two versions answer',
+    { serviceWorkers: 'allow', token: null },
     async ({ page, service, t }) => {
       const { address, serve } = await withUpgrades(t, service)
       await open(page, address)
@@ -185,11 +188,11 @@ suite('the page that a device keeps', () => {
       await loadAgain(page)
       await untilBuild(page, '2')
     },
-    { serviceWorkers: 'allow', token: null },
   )
 
   inBrowser(
     'follows the version of the service, where a browser keeps none',
+    { token: null },
     async ({ page, service, t }) => {
       const { address, serve } = await withUpgrades(t, service)
       await page.addInitScript(`Object.defineProperty(Navigator.prototype, 'serviceWorker', { get: () => undefined })`)
@@ -204,11 +207,11 @@ suite('the page that a device keeps', () => {
         () => `the page has loaded ${loads.count} times`,
       )
     },
-    { token: null },
   )
 
   inBrowser(
     'is taken away where the page is switched off',
+    { serviceWorkers: 'allow', token: null },
     async ({ page, service, t }) => {
       const { address, use } = await withUpgrades(t, service)
       await open(page, address)
@@ -222,6 +225,5 @@ suite('the page that a device keeps', () => {
       const hasLeft = async () => isDeepStrictEqual(await page.evaluate(left).catch(() => []), [[], []])
       await until(hasLeft, 'the page has left something on the device')
     },
-    { serviceWorkers: 'allow', token: null },
   )
 })

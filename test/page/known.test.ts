@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import { intercept, NO_NETWORK, openMenu, openTools, pageTests, until } from '../support/page.ts'
+import { openMenu, openTools } from '../support/by-keyboard.ts'
+import { pageTests, until } from '../support/page.ts'
+import { intercept, NO_NETWORK } from '../support/page-network.ts'
 import { rename, rowOf } from '../support/page-plants.ts'
 import { SECRET } from '../support/service.ts'
 import { until as untilHolds } from '../support/until.ts'
@@ -19,7 +21,7 @@ async function hold(page: Page, url: string | RegExp) {
 }
 
 suite('the page says nothing before it knows it:', () => {
-  const inBrowser = pageTests()
+  const { inBrowser } = pageTests()
 
   inBrowser('not that a plant has no changes, nor that no tag and no plant is there', async (opened) => {
     const { page, service, address } = opened
@@ -55,6 +57,7 @@ suite('the page says nothing before it knows it:', () => {
 
   inBrowser(
     'not that nothing waits, where a change does',
+    { expected: NO_NETWORK },
     async ({ page, context, service, address }) => {
       await service.create({ id: 2, name: 'Ginkgo' })
       await page.reload()
@@ -86,7 +89,6 @@ suite('the page says nothing before it knows it:', () => {
       await page.evaluate('isWriting = false')
       await tab.getByText('2 Ginkgo biloba').waitFor()
     },
-    { expected: NO_NETWORK },
   )
 
   inBrowser('not that its script does not load, while a slow network brings it', async ({ page, address }) => {
@@ -106,12 +108,12 @@ suite('the page says nothing before it knows it:', () => {
 
   inBrowser(
     'but in its menu that it opens without a network, once it does',
+    { remembers: SECRET, serviceWorkers: 'allow' },
     async ({ page }) => {
       await page.evaluate('navigator.serviceWorker.ready.then(() => {})')
       await until(page, 'navigator.serviceWorker.controller !== null')
       await openMenu(page)
       await page.getByText('This device keeps the page, and shows the plants').waitFor()
     },
-    { remembers: SECRET, serviceWorkers: 'allow' },
   )
 })

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { zplOf } from '../../web/src/labels/zpl.ts'
-import { type Opened, pageTests, pressOn, until, untilFocused } from '../support/page.ts'
+import { pressOn, untilFocused } from '../support/by-keyboard.ts'
+import { type Opened, pageTests, until } from '../support/page.ts'
 import { bytesOf } from '../support/page-files.ts'
 import { codesIn, codesOn, drawPages, greyAt } from '../support/pdf-pages.ts'
 import { labelsIn, pictureOf } from '../support/zpl.ts'
@@ -65,7 +66,7 @@ const withPrinter = ({ context }: Opened): Promise<unknown> =>
     })`)
 
 suite('labels for label printers', () => {
-  const inBrowser = pageTests()
+  const { inBrowser } = pageTests()
 
   inBrowser(
     'are commands that print only pictures, whose codes a scanner reads, also where the person shifts them',

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
+import { assertAccessible } from '../support/accessible.ts'
+import { pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { untilCount } from '../support/labels.ts'
 import { choose, LABELLED, openLabels, print, save, withoutDialog } from '../support/labels-page.ts'
-import { assertAccessible, pageTests, pressOn, tabTo, untilFocused } from '../support/page.ts'
+import { pageTests } from '../support/page.ts'
 import { codesOn } from '../support/pdf-pages.ts'
 
 suite('texts and codes of labels', () => {
-  const inBrowser = pageTests()
+  const { inBrowser } = pageTests()
 
   inBrowser('have genus and species in italics if the person wants, as the device remembers', async (opened) => {
     const { page } = opened

@@ -3,25 +3,16 @@ import { suite } from 'node:test'
 import { isInFonts } from '../../web/src/labels/pdf.ts'
 import { L7160, placeOf } from '../../web/src/labels/sheets.ts'
 import { say } from '../../web/src/language/language.ts'
-import { inEachLook } from '../support/each-look.ts'
+import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
+import { openTools, pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { inkIn, shareNear } from '../support/ink.ts'
 import { untilCount } from '../support/labels.ts'
 import { choose, goOn, LABELLED, openLabels, print, save, withoutDialog } from '../support/labels-page.ts'
-import {
-  assertAccessible,
-  assertAtBothSizes,
-  assertFits,
-  openTools,
-  PHONE,
-  pageTests,
-  pressOn,
-  tabTo,
-  untilFocused,
-} from '../support/page.ts'
+import { pageTests } from '../support/page.ts'
 import { codesOn } from '../support/pdf-pages.ts'
 
 suite('labels', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone, inEachLook } = pageTests()
 
   inBrowser('of a bed or of a search are chosen at once, in place of those of before', async (opened) => {
     const { page } = opened
@@ -97,44 +88,40 @@ suite('labels', () => {
     }
   })
 
-  inBrowser(
-    `whose codes lead to this machine alone are neither printed nor saved unasked, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page } = opened
-      await withoutDialog(opened)
-      await openLabels(opened)
-      await page.getByLabel('Labels', { exact: true }).fill('3')
+  onPhone('whose codes lead to this machine alone are neither printed nor saved unasked', async (opened) => {
+    const { page } = opened
+    await withoutDialog(opened)
+    await openLabels(opened)
+    await page.getByLabel('Labels', { exact: true }).fill('3')
+    await page.keyboard.press('Enter')
+    await page.getByText('3 labels', { exact: true }).waitFor()
+    const downloads: unknown[] = []
+    page.on('download', (download) => downloads.push(download))
+    const base = page.getByLabel('Address of the service, for phones')
+    for (const name of ['Print', 'Save as PDF']) {
+      const button = page.getByRole('button', { name, exact: true })
+      await pressOn(page, button)
+      const question = page.getByRole('dialog', { name: 'Print codes that lead to this device alone?' })
+      await question.waitFor()
+      await assertAtBothSizes(page)
+      await page.keyboard.press('Escape')
+      await question.waitFor({ state: 'detached' })
+      await untilFocused(page, button)
       await page.keyboard.press('Enter')
-      await page.getByText('3 labels', { exact: true }).waitFor()
-      const downloads: unknown[] = []
-      page.on('download', (download) => downloads.push(download))
-      const base = page.getByLabel('Address of the service, for phones')
-      for (const name of ['Print', 'Save as PDF']) {
-        const button = page.getByRole('button', { name, exact: true })
-        await pressOn(page, button)
-        const question = page.getByRole('dialog', { name: 'Print codes that lead to this device alone?' })
-        await question.waitFor()
-        await assertAtBothSizes(page)
-        await page.keyboard.press('Escape')
-        await question.waitFor({ state: 'detached' })
-        await untilFocused(page, button)
-        await page.keyboard.press('Enter')
-        await pressOn(page, page.getByRole('button', { name: 'Give the address' }))
-        await untilFocused(page, base)
-      }
-      assert.equal(await page.locator('body[data-asked]').count(), 0)
-      await base.fill('http://192.168.1.20:8080')
-      assert.equal((await print(page)).length, 1)
-      assert.deepEqual(downloads, [])
-      await base.fill('http://localhost:8080')
-      await page.getByRole('button', { name: 'Print', exact: true }).click()
-      await goOn(page)
-      await page.locator('body[data-asked]').waitFor()
-    },
-    { viewport: PHONE },
-  )
+      await pressOn(page, page.getByRole('button', { name: 'Give the address' }))
+      await untilFocused(page, base)
+    }
+    assert.equal(await page.locator('body[data-asked]').count(), 0)
+    await base.fill('http://192.168.1.20:8080')
+    assert.equal((await print(page)).length, 1)
+    assert.deepEqual(downloads, [])
+    await base.fill('http://localhost:8080')
+    await page.getByRole('button', { name: 'Print', exact: true }).click()
+    await goOn(page)
+    await page.locator('body[data-asked]').waitFor()
+  })
 
-  inBrowser(
+  onPhone(
     'can be printed before their plants are entered, and lead a phone to the form for the plant',
     async (opened) => {
       const { page, address, service } = opened
@@ -175,7 +162,6 @@ suite('labels', () => {
       await page.locator('.preview text', { hasText: '“Peace”' }).waitFor()
       await page.getByText('3 labels', { exact: true }).waitFor()
     },
-    { viewport: PHONE },
   )
 
   inBrowser('are found by the id of their plant, and added with those found by words', async (opened) => {
@@ -197,7 +183,7 @@ suite('labels', () => {
     await service.send('DELETE', '/plants/4999')
   })
 
-  inEachLook(inBrowser, 'beyond 1,000 are in documents one after the other', async (opened) => {
+  inEachLook('beyond 1,000 are in documents one after the other', async (opened) => {
     const { page } = opened
     await openLabels(opened)
     const part = (first: number, last: number) =>
@@ -258,59 +244,55 @@ suite('labels', () => {
     assert.equal(await page.locator('.labels [aria-invalid=true]').count(), 0)
   })
 
-  inBrowser(
-    `are chosen, seen, saved and printed by keyboard alone, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page } = opened
-      await withoutDialog(opened)
-      await openLabels(opened)
-      const search = page.getByLabel('Search plants')
-      const found = page.getByRole('group', { name: 'Plants', exact: true }).getByRole('checkbox')
-      const remove = page.getByRole('button', { name: /^Remove: \d/ })
-      await tabTo(page, search)
-      await page.keyboard.type('Ελιά')
-      await untilCount(found, 1)
-      await pressOn(page, found, 'Space')
-      await page.getByText('1 label', { exact: true }).waitFor()
-      await tabTo(page, page.getByLabel('Labels', { exact: true }))
-      await page.keyboard.type('2')
-      await page.keyboard.press('Enter')
-      await page.getByText('3 labels', { exact: true }).waitFor()
-      await pressOn(page, page.locator('summary', { hasText: 'Show the labels' }))
-      await pressOn(page, remove.nth(1))
-      await page.getByText('2 labels', { exact: true }).waitFor()
-      await untilFocused(page, remove.nth(1))
-      await pressOn(page, page.locator('summary', { hasText: 'Show the labels' }), 'Enter', 'Shift+Tab')
-      await tabTo(page, search, 'Shift+Tab')
-      await page.keyboard.type('seedling 99')
-      await untilCount(found, 11)
-      await pressOn(page, page.getByRole('button', { name: 'Add all that match' }))
-      await page.getByText('13 labels', { exact: true }).waitFor()
-      await tabTo(page, page.getByLabel('Labels on'))
-      await page.keyboard.press('ArrowDown')
-      await tabTo(page, page.getByLabel('Labels already used on the first sheet'))
-      await page.keyboard.type('29')
-      await page.getByText('Page 1 of 2').waitFor()
-      const next = page.getByRole('button', { name: /^Next: Page/ })
-      await pressOn(page, next)
-      await page.getByText('Page 2 of 2').waitFor()
-      await untilFocused(page, next)
-      await page.keyboard.press('Enter')
-      await pressOn(page, page.getByRole('button', { name: /^Previous: Page/ }), 'Space', 'Shift+Tab')
-      await page.getByText('Page 1 of 2').waitFor()
-      const download = page.waitForEvent('download')
-      const saving = page.getByRole('button', { name: 'Save as PDF' })
-      await pressOn(page, saving, 'Enter', 'Shift+Tab')
-      await pressOn(page, page.getByRole('button', { name: 'Continue all the same' }))
-      assert.equal((await download).suggestedFilename(), 'labels.pdf')
-      await untilFocused(page, saving)
-      await pressOn(page, page.getByRole('button', { name: 'Print', exact: true }), 'Enter', 'Shift+Tab')
-      await untilCount(page.locator('.printed .sheet'), 2)
-      await page.evaluate(`dispatchEvent(new Event('afterprint'))`)
-      await pressOn(page, page.getByRole('button', { name: 'Remove all' }), 'Enter', 'Shift+Tab')
-      await page.getByText('0 labels', { exact: true }).waitFor()
-      await untilFocused(page, page.locator('main'))
-    },
-    { viewport: PHONE },
-  )
+  onPhone('are chosen, seen, saved and printed by keyboard alone', async (opened) => {
+    const { page } = opened
+    await withoutDialog(opened)
+    await openLabels(opened)
+    const search = page.getByLabel('Search plants')
+    const found = page.getByRole('group', { name: 'Plants', exact: true }).getByRole('checkbox')
+    const remove = page.getByRole('button', { name: /^Remove: \d/ })
+    await tabTo(page, search)
+    await page.keyboard.type('Ελιά')
+    await untilCount(found, 1)
+    await pressOn(page, found, 'Space')
+    await page.getByText('1 label', { exact: true }).waitFor()
+    await tabTo(page, page.getByLabel('Labels', { exact: true }))
+    await page.keyboard.type('2')
+    await page.keyboard.press('Enter')
+    await page.getByText('3 labels', { exact: true }).waitFor()
+    await pressOn(page, page.locator('summary', { hasText: 'Show the labels' }))
+    await pressOn(page, remove.nth(1))
+    await page.getByText('2 labels', { exact: true }).waitFor()
+    await untilFocused(page, remove.nth(1))
+    await pressOn(page, page.locator('summary', { hasText: 'Show the labels' }), 'Enter', 'Shift+Tab')
+    await tabTo(page, search, 'Shift+Tab')
+    await page.keyboard.type('seedling 99')
+    await untilCount(found, 11)
+    await pressOn(page, page.getByRole('button', { name: 'Add all that match' }))
+    await page.getByText('13 labels', { exact: true }).waitFor()
+    await tabTo(page, page.getByLabel('Labels on'))
+    await page.keyboard.press('ArrowDown')
+    await tabTo(page, page.getByLabel('Labels already used on the first sheet'))
+    await page.keyboard.type('29')
+    await page.getByText('Page 1 of 2').waitFor()
+    const next = page.getByRole('button', { name: /^Next: Page/ })
+    await pressOn(page, next)
+    await page.getByText('Page 2 of 2').waitFor()
+    await untilFocused(page, next)
+    await page.keyboard.press('Enter')
+    await pressOn(page, page.getByRole('button', { name: /^Previous: Page/ }), 'Space', 'Shift+Tab')
+    await page.getByText('Page 1 of 2').waitFor()
+    const download = page.waitForEvent('download')
+    const saving = page.getByRole('button', { name: 'Save as PDF' })
+    await pressOn(page, saving, 'Enter', 'Shift+Tab')
+    await pressOn(page, page.getByRole('button', { name: 'Continue all the same' }))
+    assert.equal((await download).suggestedFilename(), 'labels.pdf')
+    await untilFocused(page, saving)
+    await pressOn(page, page.getByRole('button', { name: 'Print', exact: true }), 'Enter', 'Shift+Tab')
+    await untilCount(page.locator('.printed .sheet'), 2)
+    await page.evaluate(`dispatchEvent(new Event('afterprint'))`)
+    await pressOn(page, page.getByRole('button', { name: 'Remove all' }), 'Enter', 'Shift+Tab')
+    await page.getByText('0 labels', { exact: true }).waitFor()
+    await untilFocused(page, page.locator('main'))
+  })
 })

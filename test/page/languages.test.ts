@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import {
-  assertAccessible,
-  assertFits,
-  assertForFingers,
-  DESKTOP,
-  intercept,
-  openMenu,
-  PHONE,
-  pageTests,
-  pressOn,
-  tabTo,
-  until,
-  untilFocused,
-} from '../support/page.ts'
+import { assertAccessible, assertFits, assertForFingers } from '../support/accessible.ts'
+import { openMenu, pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
+import { DESKTOP, PHONE, pageTests, until } from '../support/page.ts'
 import { plantSome, tour } from '../support/page-languages.ts'
+import { intercept } from '../support/page-network.ts'
 import { speakPseudo } from '../support/pseudo-language.ts'
 import { SECRET } from '../support/service.ts'
 
@@ -53,23 +43,20 @@ const englishIn = (page: Page): Promise<readonly string[]> =>
   })()`)
 
 suite('the page speaks', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
   for (const [locale, plants, token] of LOCALES) {
-    inBrowser(
-      `the language of a browser in ${locale}`,
-      async ({ page }) => {
-        await page.getByLabel(token).fill(SECRET)
-        await page.keyboard.press('Enter')
-        await until(page, `document.title === '${plants} – Plantstore'`)
-        assert.equal(await page.locator('html').getAttribute('lang'), locale.slice(0, 2))
-      },
-      { token: null, locale },
-    )
+    inBrowser(`the language of a browser in ${locale}`, { token: null, locale }, async ({ page }) => {
+      await page.getByLabel(token).fill(SECRET)
+      await page.keyboard.press('Enter')
+      await until(page, `document.title === '${plants} – Plantstore'`)
+      assert.equal(await page.locator('html').getAttribute('lang'), locale.slice(0, 2))
+    })
   }
 
-  inBrowser(
+  onPhone(
     'texts as long as those of any language, or half as long again: no view is wider than its window, no control is too small for a finger, and no text is left in English',
+    { token: null, locale: 'de-DE', hasTouch: true },
     async ({ page, address, service }) => {
       await plantSome(service)
       const look = async (what: string) => {
@@ -88,24 +75,20 @@ suite('the page speaks', () => {
       await page.keyboard.press('Enter')
       await tour(page, address, look)
     },
-    { token: null, locale: 'de-DE', viewport: PHONE, hasTouch: true },
   )
 
   for (const locale of ['fr', 'es']) {
-    inBrowser(
-      `${locale} in the question of a link, with both answers in one line at ${PHONE.width} pixels`,
-      async ({ page }) => {
-        const answers = page.locator('.remember button')
-        await answers.nth(1).waitFor()
-        const tops = await answers.evaluateAll((buttons) => buttons.map((button) => button.getBoundingClientRect().top))
-        assert.equal(new Set(tops).size, 1)
-      },
-      { viewport: PHONE, locale },
-    )
+    onPhone(`${locale} in the question of a link, with both answers in one line`, { locale }, async ({ page }) => {
+      const answers = page.locator('.remember button')
+      await answers.nth(1).waitFor()
+      const tops = await answers.evaluateAll((buttons) => buttons.map((button) => button.getBoundingClientRect().top))
+      assert.equal(new Set(tops).size, 1)
+    })
   }
 
   inBrowser(
     'English where it has no language of the browser, and the one that the person chooses from then on',
+    { token: null, locale: 'pt-BR' },
     async ({ page, context, address }) => {
       assert.equal(await page.locator('html').getAttribute('lang'), 'en')
       await page.getByLabel('Access token').fill('typed')
@@ -121,7 +104,6 @@ suite('the page speaks', () => {
       await other.goto(address)
       await other.getByLabel('Zugangstoken').waitFor()
     },
-    { token: null, locale: 'pt-BR' },
   )
 
   inBrowser('another language at once, and keeps what is typed, the focus and the place', async ({ page, service }) => {
@@ -145,6 +127,7 @@ suite('the page speaks', () => {
 
   inBrowser(
     'the language that it has where another one cannot be loaded, and says so',
+    { expected: /net::ERR_/ },
     async ({ page }) => {
       await intercept(page, '**/page/nl.js', (route) => route.abort())
       await openMenu(page)
@@ -152,11 +135,11 @@ suite('the page speaks', () => {
       await page.getByText('The language could not be loaded. Try again.').waitFor()
       assert.equal(await page.getByLabel('Language').inputValue(), 'en')
     },
-    { expected: /net::ERR_/ },
   )
 
   inBrowser(
     'its own words for refusals that people meet, and quotes the others in English',
+    { locale: 'de-DE' },
     async ({ page, address }) => {
       await page.goto(`${address}#/tokens`)
       await page.locator('#token-name').fill('κλείς')
@@ -180,23 +163,18 @@ suite('the page speaks', () => {
         .waitFor()
       assert.equal(await alert.locator('[lang]').count(), 0)
     },
-    { locale: 'de-DE' },
   )
 
-  inBrowser(
-    'its own words for the faults that rows of people have',
-    async ({ page, address }) => {
-      await page.goto(`${address}#/import`)
-      const rows = ['1,2E+15;Rosa;x', '7001;Rosa "Peace" b;x', '7002;Rosa;x;y', '7003;Ro\u0000sa;x', '7004;"Rosa;x']
-      const buffer = Buffer.from(['id;name;tag', ...rows].join('\n'))
-      await page.locator('input[type=file]').setInputFiles({ name: 'rosen.csv', mimeType: 'text/csv', buffer })
-      await page.getByRole('button', { name: 'Datei prüfen' }).click()
-      const result = page.getByRole('region', { name: 'Abgelehnte Zeilen' })
-      for (const text of ['gerundet', 'Anführungszeichen', 'zu viele oder zu wenige Zellen', 'ein Zeichen, das']) {
-        await result.getByText(text).first().waitFor()
-      }
-      assert.equal(await result.locator('[lang=en]').count(), 0)
-    },
-    { locale: 'de-DE' },
-  )
+  inBrowser('its own words for the faults that rows of people have', { locale: 'de-DE' }, async ({ page, address }) => {
+    await page.goto(`${address}#/import`)
+    const rows = ['1,2E+15;Rosa;x', '7001;Rosa "Peace" b;x', '7002;Rosa;x;y', '7003;Ro\u0000sa;x', '7004;"Rosa;x']
+    const buffer = Buffer.from(['id;name;tag', ...rows].join('\n'))
+    await page.locator('input[type=file]').setInputFiles({ name: 'rosen.csv', mimeType: 'text/csv', buffer })
+    await page.getByRole('button', { name: 'Datei prüfen' }).click()
+    const result = page.getByRole('region', { name: 'Abgelehnte Zeilen' })
+    for (const text of ['gerundet', 'Anführungszeichen', 'zu viele oder zu wenige Zellen', 'ein Zeichen, das']) {
+      await result.getByText(text).first().waitFor()
+    }
+    assert.equal(await result.locator('[lang=en]').count(), 0)
+  })
 })

@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import {
-  assertAccessible,
-  assertFits,
-  intercept,
-  type Opened,
-  openMenu,
-  openView,
-  PHONE,
-  pageTests,
-  pressOn,
-  signOver,
-  untilFocused,
-} from '../support/page.ts'
+import { assertAccessible, assertFits } from '../support/accessible.ts'
+import { openMenu, openView, pressOn, signOver, untilFocused } from '../support/by-keyboard.ts'
+import { type Opened, PHONE, pageTests } from '../support/page.ts'
+import { intercept } from '../support/page-network.ts'
 import { SECRET } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
 
@@ -61,7 +52,7 @@ async function refuseToLeave(page: Page): Promise<void> {
 const progressOf = (page: Page) => page.getByRole('region', { name: 'Import' })
 
 suite('a person who leaves the page', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
   inBrowser('is asked first while an edit or a new plant is unsaved', async ({ page, service }) => {
     await service.create({ id: 1, name: 'Larix' })
@@ -86,71 +77,63 @@ suite('a person who leaves the page', () => {
     assert.equal(asked.length, 2, 'no unsaved text is left')
   })
 
-  inBrowser(
-    'loses no text typed for the plant of a label',
-    async ({ page, address, service }) => {
-      const asked = dialogsOf(page)
-      const open = async (id: number) => {
-        await page.goto(`${address}#/plant?id=${id}`)
-        await page.getByRole('heading', { name: `Plant ${id}`, exact: true }).waitFor()
-      }
-      await open(70)
-      await page.getByLabel('Name').fill('Larix kaempferi')
-      await page.getByLabel('Tag').fill('tree')
-      await open(71)
-      assert.equal(await page.getByLabel('Name').inputValue(), '', 'this is another plant')
-      await open(70)
-      await page.getByLabel('Name').click()
-      await page.reload()
-      assert.deepEqual(asked, ['beforeunload'])
-      await page.getByLabel('Name').press('Enter')
-      await page.getByRole('gridcell', { name: 'Larix kaempferi' }).waitFor()
-      const plant = { id: 70, name: 'Larix kaempferi', tag: 'tree' }
-      assert.deepEqual((await service.send('GET', '/plants/70')).json, plant)
-      await page.reload()
-      await page.getByRole('gridcell', { name: 'Larix kaempferi' }).waitFor()
-      assert.equal(await page.evaluate(`sessionStorage.getItem('plantstore-entered-plants')`), '{}')
-      assert.equal(asked.length, 1, 'all is saved')
-    },
-    { viewport: PHONE },
-  )
+  onPhone('loses no text typed for the plant of a label', async ({ page, address, service }) => {
+    const asked = dialogsOf(page)
+    const open = async (id: number) => {
+      await page.goto(`${address}#/plant?id=${id}`)
+      await page.getByRole('heading', { name: `Plant ${id}`, exact: true }).waitFor()
+    }
+    await open(70)
+    await page.getByLabel('Name').fill('Larix kaempferi')
+    await page.getByLabel('Tag').fill('tree')
+    await open(71)
+    assert.equal(await page.getByLabel('Name').inputValue(), '', 'this is another plant')
+    await open(70)
+    await page.getByLabel('Name').click()
+    await page.reload()
+    assert.deepEqual(asked, ['beforeunload'])
+    await page.getByLabel('Name').press('Enter')
+    await page.getByRole('gridcell', { name: 'Larix kaempferi' }).waitFor()
+    const plant = { id: 70, name: 'Larix kaempferi', tag: 'tree' }
+    assert.deepEqual((await service.send('GET', '/plants/70')).json, plant)
+    await page.reload()
+    await page.getByRole('gridcell', { name: 'Larix kaempferi' }).waitFor()
+    assert.equal(await page.evaluate(`sessionStorage.getItem('plantstore-entered-plants')`), '{}')
+    assert.equal(asked.length, 1, 'all is saved')
+  })
 
-  inBrowser(
-    `keeps an import running in another view, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page, address, service } = opened
-      const name = `many${PHONE.width}`
-      const goOn = await startImport(opened, name)
-      const progress = progressOf(page).getByText('5,000 of 6,000 plants')
-      await page.getByRole('link', { name: 'Plants', exact: true }).click()
-      await progress.waitFor()
-      await refuseToLeave(page)
-      await assertAccessible(page)
-      await assertFits(page)
-      await page.goBack()
-      await page.getByRole('heading', { name: `${name}.csv` }).waitFor()
-      await page.getByText('5,000 of 6,000 plants').waitFor()
-      await page.evaluate(`
+  onPhone('keeps an import running in another view', async (opened) => {
+    const { page, address, service } = opened
+    const name = `many${PHONE.width}`
+    const goOn = await startImport(opened, name)
+    const progress = progressOf(page).getByText('5,000 of 6,000 plants')
+    await page.getByRole('link', { name: 'Plants', exact: true }).click()
+    await progress.waitFor()
+    await refuseToLeave(page)
+    await assertAccessible(page)
+    await assertFits(page)
+    await page.goBack()
+    await page.getByRole('heading', { name: `${name}.csv` }).waitFor()
+    await page.getByText('5,000 of 6,000 plants').waitFor()
+    await page.evaluate(`
         const moved = new DataTransfer()
         moved.items.add(new File(['id,name\\n7,Dropped\\n'], 'dropped.csv', { type: 'text/csv' }))
         document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: moved, bubbles: true, cancelable: true }))
       `)
-      await page.getByText(`The import of ${name}.csv is not complete. Let it end first.`).waitFor()
-      assert.ok(await page.getByLabel('Drop a spreadsheet here').isDisabled())
-      await page.goto(`${address}#/plant?id=1`)
-      await progress.waitFor()
-      goOn()
-      await progressOf(page).getByText('is imported').waitFor()
-      await pressOn(page, page.getByRole('link', { name: `${name}.csv` }))
-      await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
-      await page.getByText('Added: 6,000').waitFor()
-      await page.getByRole('link', { name: 'Plants', exact: true }).click()
-      await page.getByRole('search').waitFor()
-      assert.equal(await progressOf(page).count(), 0, 'the report was seen')
-      assert.equal((await service.plants()).filter((plant) => plant.name.startsWith(`${name} `)).length, COUNT)
-    },
-    { viewport: PHONE },
-  )
+    await page.getByText(`The import of ${name}.csv is not complete. Let it end first.`).waitFor()
+    assert.ok(await page.getByLabel('Drop a spreadsheet here').isDisabled())
+    await page.goto(`${address}#/plant?id=1`)
+    await progress.waitFor()
+    goOn()
+    await progressOf(page).getByText('is imported').waitFor()
+    await pressOn(page, page.getByRole('link', { name: `${name}.csv` }))
+    await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
+    await page.getByText('Added: 6,000').waitFor()
+    await page.getByRole('link', { name: 'Plants', exact: true }).click()
+    await page.getByRole('search').waitFor()
+    assert.equal(await progressOf(page).count(), 0, 'the report was seen')
+    assert.equal((await service.plants()).filter((plant) => plant.name.startsWith(`${name} `)).length, COUNT)
+  })
 
   inBrowser('is asked before signing out, which ends an import and deletes typed text', async (opened) => {
     const { page, service } = opened

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
+import { assertAtBothSizes } from '../support/accessible.ts'
 import { TESTER } from '../support/actor.ts'
-import { assertAtBothSizes, holdAnswers, intercept, PHONE, pageTests, pressOn, until } from '../support/page.ts'
+import { pressOn } from '../support/by-keyboard.ts'
+import { pageTests, until } from '../support/page.ts'
+import { holdAnswers, intercept } from '../support/page-network.ts'
 import { rowOf } from '../support/page-plants.ts'
 import type { Service } from '../support/service.ts'
 import { plant } from '../support/store-under-test.ts'
@@ -25,7 +28,7 @@ const frames = (page: Page): Promise<void> =>
   page.evaluate('new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(seen, 50))))')
 
 suite('the page, while others change plants,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
   inBrowser(
     'shows their plants, changes and deletions in the table, and keeps what the person types',
@@ -198,8 +201,8 @@ suite('the page, while others change plants,', () => {
     await rowOf(page, 80).getByText('Back again').waitFor()
   })
 
-  inBrowser(
-    `shows the history of a plant and restores earlier states, also of a deleted one, by keyboard alone, at ${PHONE.width} pixels`,
+  onPhone(
+    'shows the history of a plant and restores earlier states, also of a deleted one, by keyboard alone',
     async ({ page, service }) => {
       const id = 101
       await service.create({ id, name: 'Hoya first', tag: 'old' })
@@ -224,7 +227,6 @@ suite('the page, while others change plants,', () => {
       await rowOf(page, id).waitFor()
       assert.equal((await service.send('GET', `/plants/${id}`)).body, `{"id":${id},"name":"Hoya first","tag":"old"}`)
     },
-    { viewport: PHONE },
   )
 
   inBrowser('overwrites nobody while it restores', async ({ page, service, address }) => {

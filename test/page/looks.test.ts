@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
+import { assertFaultless, assertFits } from '../support/accessible.ts'
 import { assertLooks } from '../support/looks.ts'
-import { assertFaultless, assertFits, PHONE, pageTests } from '../support/page.ts'
+import { pageTests } from '../support/page.ts'
 import { plantSome, tour } from '../support/page-languages.ts'
 import { rowOf } from '../support/page-plants.ts'
 
@@ -14,28 +15,25 @@ const heightOf = (page: Page, selector: string): Promise<number> =>
   page.locator(selector).evaluate((element) => element.getBoundingClientRect().height)
 
 suite('the page looks finished', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    'in every view and dialog, in five languages, at 360 and 1280 pixels, in light and dark',
-    async ({ page, address, service }) => {
-      await plantSome(service)
-      assert.ok((await heightOf(page, '.remember')) <= 80)
-      await tour(page, address, async (what) => {
-        await assertLooks(page, what, async (where) => {
-          await assertFits(page)
-          const text = await page.locator('body').innerText()
-          assert.ok(!/undefined|\[object|\{\w+\}/.test(text), `${where}: ${text}`)
-          if (what === 'a selection') assert.ok((await heightOf(page, '.selection')) <= 64, `${where}: two lines`)
-        })
-        await assertFaultless(page, what)
+  onPhone('in every view and dialog, in five languages, in light and dark', async ({ page, address, service }) => {
+    await plantSome(service)
+    assert.ok((await heightOf(page, '.remember')) <= 80)
+    await tour(page, address, async (what) => {
+      await assertLooks(page, what, async (where) => {
+        await assertFits(page)
+        const text = await page.locator('body').innerText()
+        assert.ok(!/undefined|\[object|\{\w+\}/.test(text), `${where}: ${text}`)
+        if (what === 'a selection') assert.ok((await heightOf(page, '.selection')) <= 64, `${where}: two lines`)
       })
-    },
-    { viewport: PHONE },
-  )
+      await assertFaultless(page, what)
+    })
+  })
 
   inBrowser(
     'at 400%: what stays in sight takes at most a quarter of the window',
+    { viewport: ZOOMED },
     async ({ page, service }) => {
       await plantSome(service)
       await page.getByRole('button', { name: 'Not now' }).click()
@@ -50,6 +48,5 @@ suite('the page looks finished', () => {
         assert.ok(taken <= ZOOMED.height / 4, `${what}: ${taken} pixels`)
       }
     },
-    { viewport: ZOOMED },
   )
 })

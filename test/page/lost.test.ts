@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { assertAtBothSizes } from '../support/accessible.ts'
+import { pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { untilKept } from '../support/kept.ts'
-import {
-  assertAtBothSizes,
-  intercept,
-  NO_NETWORK,
-  PHONE,
-  pageTests,
-  pressOn,
-  tabTo,
-  until,
-  untilFocused,
-} from '../support/page.ts'
+import { pageTests, until } from '../support/page.ts'
+import { intercept, NO_NETWORK } from '../support/page-network.ts'
 import { rowOf } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { until as untilHolds } from '../support/until.ts'
@@ -41,10 +34,11 @@ const setHidden = (page: Page, isHidden: boolean): Promise<void> =>
   })()`)
 
 suite('the page, while it has lost the service,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    `greys the plants of the search before, selects none of them, and goes on with the network, at ${PHONE.width} pixels`,
+  onPhone(
+    'greys the plants of the search before, selects none of them, and goes on with the network',
+    { expected: NO_NETWORK },
     async ({ page, context, service }) => {
       const first = 200
       const names = [`Acer${first}`, `Betula${first}`] as const
@@ -71,11 +65,11 @@ suite('the page, while it has lost the service,', () => {
       await page.getByText('1 plant selected', { exact: true }).waitFor()
       await assertAtBothSizes(page)
     },
-    { expected: NO_NETWORK, viewport: PHONE },
   )
 
   inBrowser(
     'says so in the place that stays in sight, and reads again every few seconds, when it is pressed and when it is seen',
+    { expected: NO_NETWORK },
     async ({ page, context, service }) => {
       await service.create({ id: 302, name: 'Corylus' })
       await page.clock.install()
@@ -129,11 +123,11 @@ suite('the page, while it has lost the service,', () => {
       await rowOf(page, 302).waitFor()
       await connection(page).getByText(LOST).waitFor({ state: 'detached' })
     },
-    { expected: NO_NETWORK },
   )
 
   inBrowser(
     'leaves the editor of a plant, and the form for one, where they are when the service answers again',
+    { expected: NO_NETWORK, remembers: SECRET },
     async ({ page, service, address }) => {
       await service.create({ id: 500, name: 'Erica' })
       await page.goto(`${address}#/plant?id=500`)
@@ -176,7 +170,6 @@ suite('the page, while it has lost the service,', () => {
         answer = Promise.withResolvers()
       }
     },
-    { expected: NO_NETWORK, remembers: SECRET },
   )
 
   inBrowser('never acts on plants of another search', async ({ page, service }) => {

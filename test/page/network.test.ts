@@ -1,20 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
+import { openTools, openView, pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { untilCount } from '../support/labels.ts'
-import {
-  holdAnswers,
-  intercept,
-  NO_NETWORK,
-  type Opened,
-  openTools,
-  openView,
-  PHONE,
-  pageTests,
-  pressOn,
-  tabTo,
-  untilFocused,
-  withoutWaits,
-} from '../support/page.ts'
+import { type Opened, PHONE, pageTests } from '../support/page.ts'
+import { holdAnswers, intercept, NO_NETWORK, withoutWaits } from '../support/page-network.ts'
 import { rowOf, storedPlant } from '../support/page-plants.ts'
 
 /** Creates a plant for the test, and opens the page with a clock that the test moves. */
@@ -28,7 +17,7 @@ async function withPlant({ page, service }: Opened, id: number, name: string): P
 }
 
 suite('the page with a slow network, or none', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
   inBrowser('loses no text that is typed while the service works', async (opened) => {
     const { page, service } = opened
@@ -102,36 +91,33 @@ suite('the page with a slow network, or none', () => {
     assert.equal(await storedPlant(service, 511), undefined)
   })
 
-  inBrowser(
-    `reads and exports the table at a second attempt, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page, service } = opened
-      const id = 540 + PHONE.width
-      // A stream of changes that begins again, as the clock jumps, would read the table before the person does.
-      const none = { status: 404, json: { error: 40401, message: 'the log of changes is switched off' } }
-      await page.route('**/changes?*', (route) => route.fulfill(none))
-      await withPlant(opened, id, `Tilia ${id}`)
-      await service.create({ id: id + 1, name: `Ulmus ${id}` })
-      const fault = { status: 500, json: { error: 50001, message: 'unexpected' } }
-      const answerAgain = await intercept(page, /\/plants/, (route) => route.fulfill(fault))
-      await page.getByLabel('Search plants').fill(`ulmus ${id}`)
-      const again = page.locator('.foot').getByRole('button', { name: 'Try again' })
-      await withoutWaits(page, again)
-      await openTools(page)
-      await pressOn(page, page.getByText('Export', { exact: true }))
-      await pressOn(page, page.getByRole('button', { name: 'As CSV, for spreadsheets' }))
-      await withoutWaits(page, page.getByText('No file was saved.'))
-      await page.keyboard.press('Escape')
-      await answerAgain()
-      await pressOn(page, again)
-      await rowOf(page, id + 1).waitFor()
-      await untilFocused(page, page.locator('.foot'))
-    },
-    { viewport: PHONE },
-  )
+  onPhone('reads and exports the table at a second attempt', async (opened) => {
+    const { page, service } = opened
+    const id = 540 + PHONE.width
+    // A stream of changes that begins again, as the clock jumps, would read the table before the person does.
+    const none = { status: 404, json: { error: 40401, message: 'the log of changes is switched off' } }
+    await page.route('**/changes?*', (route) => route.fulfill(none))
+    await withPlant(opened, id, `Tilia ${id}`)
+    await service.create({ id: id + 1, name: `Ulmus ${id}` })
+    const fault = { status: 500, json: { error: 50001, message: 'unexpected' } }
+    const answerAgain = await intercept(page, /\/plants/, (route) => route.fulfill(fault))
+    await page.getByLabel('Search plants').fill(`ulmus ${id}`)
+    const again = page.locator('.foot').getByRole('button', { name: 'Try again' })
+    await withoutWaits(page, again)
+    await openTools(page)
+    await pressOn(page, page.getByText('Export', { exact: true }))
+    await pressOn(page, page.getByRole('button', { name: 'As CSV, for spreadsheets' }))
+    await withoutWaits(page, page.getByText('No file was saved.'))
+    await page.keyboard.press('Escape')
+    await answerAgain()
+    await pressOn(page, again)
+    await rowOf(page, id + 1).waitFor()
+    await untilFocused(page, page.locator('.foot'))
+  })
 
   inBrowser(
     'keeps a sheet that it could not check, with its mapping and mode',
+    { expected: NO_NETWORK },
     async ({ page, context }) => {
       await page.clock.install()
       await openView(page, 'Import')
@@ -154,31 +140,26 @@ suite('the page with a slow network, or none', () => {
       // The service answers again, so the check goes on by itself.
       await withoutWaits(page, page.getByText('Added: 2'))
     },
-    { expected: NO_NETWORK },
   )
 
-  inBrowser(
-    'keeps chosen labels, and saves them without a network',
-    async (opened) => {
-      const { page, context } = opened
-      await withPlant(opened, 611, 'Xanthoceras')
-      await page.goto(page.url().replace(/#.*/, '#/labels?id=611'))
-      await page.getByText('1 label', { exact: true }).waitFor()
-      await page.getByText('Xanthoceras', { exact: true }).first().waitFor()
-      await context.setOffline(true)
-      await page.getByRole('button', { name: 'Add all that match' }).click()
-      await page.getByRole('button', { name: 'Reserve ids' }).click()
-      await withoutWaits(page, page.getByText('Not everything could be read. The service cannot be reached.'))
-      await withoutWaits(page, page.getByText('“Reserve ids” failed. The service cannot be reached.'))
-      assert.equal(await page.getByText('1 label', { exact: true }).count(), 1)
-      const download = page.waitForEvent('download')
-      await page.getByRole('button', { name: 'Save as PDF' }).click()
-      await page.getByRole('button', { name: 'Continue all the same' }).click()
-      assert.equal((await download).suggestedFilename(), 'labels.pdf')
-      await context.setOffline(false)
-      await page.getByRole('button', { name: 'Reserve ids' }).click()
-      await page.getByText('22 labels', { exact: true }).waitFor()
-    },
-    { expected: NO_NETWORK },
-  )
+  inBrowser('keeps chosen labels, and saves them without a network', { expected: NO_NETWORK }, async (opened) => {
+    const { page, context } = opened
+    await withPlant(opened, 611, 'Xanthoceras')
+    await page.goto(page.url().replace(/#.*/, '#/labels?id=611'))
+    await page.getByText('1 label', { exact: true }).waitFor()
+    await page.getByText('Xanthoceras', { exact: true }).first().waitFor()
+    await context.setOffline(true)
+    await page.getByRole('button', { name: 'Add all that match' }).click()
+    await page.getByRole('button', { name: 'Reserve ids' }).click()
+    await withoutWaits(page, page.getByText('Not everything could be read. The service cannot be reached.'))
+    await withoutWaits(page, page.getByText('“Reserve ids” failed. The service cannot be reached.'))
+    assert.equal(await page.getByText('1 label', { exact: true }).count(), 1)
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Save as PDF' }).click()
+    await page.getByRole('button', { name: 'Continue all the same' }).click()
+    assert.equal((await download).suggestedFilename(), 'labels.pdf')
+    await context.setOffline(false)
+    await page.getByRole('button', { name: 'Reserve ids' }).click()
+    await page.getByText('22 labels', { exact: true }).waitFor()
+  })
 })

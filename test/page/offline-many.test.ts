@@ -2,18 +2,11 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
-import { inEachLook } from '../support/each-look.ts'
+import { assertAtBothSizes } from '../support/accessible.ts'
+import { pressAction, pressOn, signOver } from '../support/by-keyboard.ts'
 import { untilKept } from '../support/kept.ts'
-import {
-  assertAtBothSizes,
-  intercept,
-  NO_NETWORK,
-  PHONE,
-  pageTests,
-  pressAction,
-  pressOn,
-  signOver,
-} from '../support/page.ts'
+import { pageTests } from '../support/page.ts'
+import { intercept, NO_NETWORK } from '../support/page-network.ts'
 import { dialogOf, fill, line, nothingWaits, patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
@@ -42,11 +35,11 @@ function changesOf(page: Page): readonly string[] {
 }
 
 suite('changes of many plants without a network', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone, inEachLook } = pageTests()
 
   inEachLook(
-    inBrowser,
     'wait as one, are sent as one action, and ask where others have changed some meanwhile',
+    { expected: NO_NETWORK },
     async ({ page, context, service }, round) => {
       const [first, word, tag] = [1000 + 100 * round, `Hosta${round}`, `bed ${round}`]
       await fill(service, first, 5, word, 'old')
@@ -113,11 +106,11 @@ suite('changes of many plants without a network', () => {
       assert.deepEqual(others, [])
       assert.deepEqual([action?.created, action?.updated, action?.deleted], [1, 3, 0])
     },
-    { expected: NO_NETWORK },
   )
 
   inBrowser(
     'go out with another token only when its person says so, as an action of that token',
+    { expected: NO_NETWORK },
     async ({ page, context, service, address }) => {
       await fill(service, 6000, 3, 'Phlox', 'old')
       const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
@@ -156,11 +149,11 @@ suite('changes of many plants without a network', () => {
       const updated = (await actionsOf(service, title)).map((action) => action.updated)
       assert.deepEqual(updated, [1, 1], 'each token has an action of its own')
     },
-    { expected: NO_NETWORK },
   )
 
-  inBrowser(
+  onPhone(
     'change only the plants that the device has seen, which the page says, as all that match are not known',
+    { expected: NO_NETWORK, remembers: SECRET },
     async ({ page, context, service }) => {
       await fill(service, 5000, 130, 'Iris', 'wet')
       await page.reload()
@@ -180,6 +173,5 @@ suite('changes of many plants without a network', () => {
       assert.equal(tags.filter((tag) => tag === null).length, 100)
       assert.equal(tags.filter((tag) => tag === 'wet').length, 30)
     },
-    { expected: NO_NETWORK, remembers: SECRET, viewport: PHONE },
   )
 })

@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { assertAccessible, assertFits } from '../support/accessible.ts'
+import { openView, pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { type FakeCamera, fakeCamera } from '../support/camera.ts'
 import { untilKept } from '../support/kept.ts'
-import {
-  assertAccessible,
-  assertFits,
-  DESKTOP,
-  intercept,
-  NO_NETWORK,
-  openView,
-  PHONE,
-  pageTests,
-  pressOn,
-  tabTo,
-  until,
-  untilFocused,
-} from '../support/page.ts'
+import { DESKTOP, PHONE, pageTests, until } from '../support/page.ts'
 import { choose } from '../support/page-files.ts'
+import { intercept, NO_NETWORK } from '../support/page-network.ts'
 import { line, nothingWaits } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 
@@ -57,7 +47,7 @@ function changesOf(page: Page): readonly string[] {
 
 suite('where the network goes in the middle of', () => {
   let camera: FakeCamera
-  const inBrowser = pageTests(
+  const { inBrowser, onPhone } = pageTests(
     async () => ({}),
     (scene) => {
       camera = fakeCamera(scene)
@@ -71,6 +61,7 @@ suite('where the network goes in the middle of', () => {
   ] as const) {
     inBrowser(
       `a stocktake, the person counts on, closes the tab, and loses nothing, at ${viewport.width} pixels`,
+      { viewport, expected: NO_NETWORK, remembers: SECRET, serviceWorkers: 'allow' },
       async ({ page, context, service, address }) => {
         const bed = `bed ${first}`
         for (let id = first; id < first + 20; id++) await service.create({ id, name: `Abies ${id}`, tag: bed })
@@ -150,12 +141,12 @@ suite('where the network goes in the middle of', () => {
         await tab.getByRole('dialog').getByRole('button', { name: 'End the stocktake' }).click()
         await line(tab, 'Choose the plants that should be there.')
       },
-      { viewport, expected: NO_NETWORK, remembers: SECRET, serviceWorkers: 'allow' },
     )
   }
 
-  inBrowser(
+  onPhone(
     'scanning, the camera and typed codes show plants as they were seen, edit them, and take new ones',
+    { expected: NO_NETWORK, remembers: SECRET, serviceWorkers: 'allow' },
     async ({ page, context, service, address }) => {
       for (const id of [7, 8]) await service.create({ id, name: `Erica ${id}` })
       await keepOnDevice(page, 'Erica 8')
@@ -197,7 +188,6 @@ suite('where the network goes in the middle of', () => {
         'Fagus',
       ])
     },
-    { viewport: PHONE, expected: NO_NETWORK, remembers: SECRET, serviceWorkers: 'allow' },
   )
 
   for (const [viewport, ending] of [
@@ -206,6 +196,7 @@ suite('where the network goes in the middle of', () => {
   ] as const) {
     inBrowser(
       `an import, the page says what is stored, and adds nothing twice when the person ${ending}`,
+      { viewport, expected: NO_NETWORK },
       async ({ page, context, service }) => {
         const genus = `Ginkgo${viewport.width}`
         const names = Array.from({ length: 12_500 }, (_, i) => `${genus} ${i}`)
@@ -247,7 +238,6 @@ suite('where the network goes in the middle of', () => {
         const stored = (await service.plants()).filter(({ name }) => name.startsWith(genus))
         assert.deepEqual(stored.map(({ name }) => name).toSorted(), names.toSorted())
       },
-      { viewport, expected: NO_NETWORK },
     )
   }
 })

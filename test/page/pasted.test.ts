@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { pastedSheet } from '../../web/src/import/pasted.ts'
-import { assertAtBothSizes, openView, PHONE, pageTests, pressOn, tabTo } from '../support/page.ts'
+import { assertAtBothSizes } from '../support/accessible.ts'
+import { openView, pressOn, tabTo } from '../support/by-keyboard.ts'
+import { pageTests } from '../support/page.ts'
 import { choose, empty, importAll, stored } from '../support/page-files.ts'
 import type { Service } from '../support/service.ts'
 
@@ -45,36 +47,33 @@ suite('the page reads pasted rows', () => {
 })
 
 suite('the page, for pasted rows,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    `imports them with a row of names, by keyboard alone, at ${PHONE.width} pixels`,
-    async ({ page, service }) => {
-      await empty(service)
-      await openView(page, 'Import')
-      const box = page.getByLabel('Or paste rows')
-      await tabTo(page, box)
-      await assertAtBothSizes(page)
-      await paste(page, 'Name\tBed\r\n"Rosa\n""Peace"""\tnorth\r\nSalix\t\r\n\t\r\n')
-      await page.getByRole('heading', { name: 'Pasted rows' }).waitFor()
-      assert.equal(await box.inputValue(), '')
-      assert.equal(await page.getByText('Read as UTF-8').count(), 0, 'there are no bytes to misread')
-      await tabTo(page, page.getByLabel('Tag', { exact: true }))
-      assert.equal(await page.getByLabel('Tag', { exact: true }).inputValue(), '1')
-      await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('button', { name: 'Check the rows' }))
-      await pressOn(page, page.getByRole('button', { name: 'Import 2 plants' }))
-      await page.getByRole('heading', { name: 'Imported' }).waitFor()
-      const main = await page.getByRole('main').innerText()
-      assert.doesNotMatch(main.replace(/.*or CSV, or choose it$/m, '').replace('Choose a file', ''), /file|remembers/i)
-      const texts = (await stored(service)).map(([, ...each]) => each)
-      assert.deepEqual(texts.toSorted(), [['Rosa\n"Peace"', 'north'], ['Salix']])
-    },
-    { ...CLIPBOARD, viewport: PHONE },
-  )
+  onPhone('imports them with a row of names, by keyboard alone', { ...CLIPBOARD }, async ({ page, service }) => {
+    await empty(service)
+    await openView(page, 'Import')
+    const box = page.getByLabel('Or paste rows')
+    await tabTo(page, box)
+    await assertAtBothSizes(page)
+    await paste(page, 'Name\tBed\r\n"Rosa\n""Peace"""\tnorth\r\nSalix\t\r\n\t\r\n')
+    await page.getByRole('heading', { name: 'Pasted rows' }).waitFor()
+    assert.equal(await box.inputValue(), '')
+    assert.equal(await page.getByText('Read as UTF-8').count(), 0, 'there are no bytes to misread')
+    await tabTo(page, page.getByLabel('Tag', { exact: true }))
+    assert.equal(await page.getByLabel('Tag', { exact: true }).inputValue(), '1')
+    await assertAtBothSizes(page)
+    await pressOn(page, page.getByRole('button', { name: 'Check the rows' }))
+    await pressOn(page, page.getByRole('button', { name: 'Import 2 plants' }))
+    await page.getByRole('heading', { name: 'Imported' }).waitFor()
+    const main = await page.getByRole('main').innerText()
+    assert.doesNotMatch(main.replace(/.*or CSV, or choose it$/m, '').replace('Choose a file', ''), /file|remembers/i)
+    const texts = (await stored(service)).map(([, ...each]) => each)
+    assert.deepEqual(texts.toSorted(), [['Rosa\n"Peace"', 'north'], ['Salix']])
+  })
 
   inBrowser(
     'takes a column of names anywhere in the view, and takes no second list for the first one corrected',
+    CLIPBOARD,
     async ({ page, service }) => {
       await empty(service)
       await openView(page, 'Import')
@@ -86,11 +85,11 @@ suite('the page, for pasted rows,', () => {
       }
       assert.deepEqual(await names(service), ['Abies alba', 'Betula nana', 'Carex flacca', 'Dryas octopetala'])
     },
-    CLIPBOARD,
   )
 
   inBrowser(
     'takes a sheet in place of a file, and keeps how the person reads it',
+    CLIPBOARD,
     async ({ page, service }) => {
       await empty(service)
       await choose(page, 'plants.csv', Buffer.from('id,name\n1,Abies\n'))
@@ -109,7 +108,6 @@ suite('the page, for pasted rows,', () => {
       await page.keyboard.press('Control+V')
       await page.getByText(/image|picture/i).waitFor()
     },
-    CLIPBOARD,
   )
 
   inBrowser('takes what the keyboard of a phone types in place of a paste', async ({ page, service }) => {

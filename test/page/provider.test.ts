@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
+import { assertAccessible, assertFits } from '../support/accessible.ts'
+import { openView, pressOn, signOut, untilFocused } from '../support/by-keyboard.ts'
 import { Issuer } from '../support/issuer.ts'
-import {
-  assertAccessible,
-  assertFits,
-  NO_NETWORK,
-  openView,
-  PHONE,
-  pageTests,
-  pressOn,
-  signOut,
-  untilFocused,
-  until as untilInPage,
-} from '../support/page.ts'
+import { pageTests, until as untilInPage } from '../support/page.ts'
+import { NO_NETWORK } from '../support/page-network.ts'
 import { SECRET, withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -21,7 +13,7 @@ const FREE = { authorization: null, headers: { Accept: 'text/html' } }
 
 suite('the page, for a person of an identity provider,', () => {
   let issuer: Issuer
-  const inBrowser = pageTests(async (scene) => {
+  const { inBrowser, onPhone } = pageTests(async (scene) => {
     issuer = await Issuer.start(scene)
     return issuer.settings
   })
@@ -44,8 +36,9 @@ suite('the page, for a person of an identity provider,', () => {
     await page.getByText('Signed in as anna').waitFor()
   }
 
-  inBrowser(
-    `signs in by the provider, and keeps the tokens in this tab alone, at ${PHONE.width} pixels`,
+  onPhone(
+    'signs in by the provider, and keeps the tokens in this tab alone',
+    { token: null, expected: NO_NETWORK },
     async ({ page, context, service, address }) => {
       await assertAccessible(page)
       await assertFits(page)
@@ -75,11 +68,11 @@ suite('the page, for a person of an identity provider,', () => {
       await button(page).waitFor()
       assert.equal(await page.evaluate('sessionStorage.length'), 0)
     },
-    { token: null, viewport: PHONE, expected: NO_NETWORK },
   )
 
   inBrowser(
     'signs in by the provider below the path of the service, and returns there',
+    { token: null, expected: NO_NETWORK },
     async ({ page, t }) => {
       const below = await withService(t, { ...issuer.settings, publicUrl: 'https://example.org/garden' })
       await page.goto(`http://127.0.0.1:${below.port}/garden/#/plants?q=rose`)
@@ -92,11 +85,11 @@ suite('the page, for a person of an identity provider,', () => {
         'plantstore-token/garden',
       ])
     },
-    { token: null, expected: NO_NETWORK },
   )
 
   inBrowser(
     'may send requests to the provider, and to no other address besides the service',
+    { token: null, expected: NO_NETWORK },
     async ({ service }) => {
       const { headers, body } = await service.send('GET', '/', FREE)
       assert.match(String(headers['content-security-policy']), new RegExp(`connect-src 'self' ${issuer.url};`))
@@ -104,11 +97,11 @@ suite('the page, for a person of an identity provider,', () => {
       const docs = await service.send('GET', '/docs', FREE)
       assert.match(String(docs.headers['content-security-policy']), /connect-src 'self';/)
     },
-    { token: null, expected: NO_NETWORK },
   )
 
   inBrowser(
     'renews the sign-in before it ends, and after the clock was set back, while the person works on',
+    { token: null, expected: NO_NETWORK },
     async ({ page }) => {
       await signIn(page)
       const first = await page.evaluate(`sessionStorage.getItem('plantstore-token')`)
@@ -135,11 +128,11 @@ suite('the page, for a person of an identity provider,', () => {
       await page.reload()
       await page.getByText('Signed in as anna').waitFor()
     },
-    { token: null, expected: NO_NETWORK },
   )
 
   inBrowser(
     'keeps everything typed when the sign-in has expired, until the person has signed in again',
+    { token: null, expected: NO_NETWORK },
     async ({ page, address, t }) => {
       issuer.renews = false
       t.after(() => {
@@ -160,11 +153,11 @@ suite('the page, for a person of an identity provider,', () => {
       page.removeAllListeners('dialog')
       page.on('dialog', (dialog) => void dialog.accept())
     },
-    { token: null, expected: NO_NETWORK },
   )
 
   inBrowser(
     'signs nobody in with an answer that it did not ask for, or that is not the answer of the provider',
+    { token: null, expected: NO_NETWORK },
     async ({ page, address }) => {
       const asked: string[] = []
       page.on('request', (request) => asked.push(request.url()))
@@ -195,11 +188,11 @@ suite('the page, for a person of an identity provider,', () => {
       await page.keyboard.press('Enter')
       await page.getByRole('search').waitFor()
     },
-    { token: null, expected: NO_NETWORK },
   )
 
   inBrowser(
     'says what is wrong when the provider is away or gives no rights here, and still takes tokens',
+    { token: null, expected: NO_NETWORK },
     async ({ page }) => {
       await issuer.leave()
       await pressOn(page, button(page))
@@ -213,6 +206,5 @@ suite('the page, for a person of an identity provider,', () => {
       await page.keyboard.press('Enter')
       await page.getByText('The access token has a wrong claim aud, or none.').waitFor()
     },
-    { token: null, expected: NO_NETWORK },
   )
 })

@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import {
-  assertAccessible,
-  assertAtBothSizes,
-  openMenu,
-  openTools,
-  PHONE,
-  pageTests,
-  pressOn,
-  signOut,
-} from '../support/page.ts'
+import { assertAccessible, assertAtBothSizes } from '../support/accessible.ts'
+import { openMenu, openTools, pressOn, signOut } from '../support/by-keyboard.ts'
+import { PHONE, pageTests } from '../support/page.ts'
 import { SECRET, type Service } from '../support/service.ts'
 
 /** A locale of each language, and the words with which its menu offers to sign in. */
@@ -39,11 +32,12 @@ const ofTokens = async (page: Page): Promise<string[]> => {
 }
 
 suite('a visitor of the public view', () => {
-  const inBrowser = pageTests(async () => ({ public: 'house/' }))
+  const { inBrowser, onPhone } = pageTests(async () => ({ public: 'house/' }))
 
   for (const viewport of [undefined, PHONE]) {
     inBrowser(
       `searches and reads, and is offered nothing else${viewport === undefined ? '' : ', on a phone'}`,
+      { token: null, ...(viewport && { viewport }) },
       async ({ page, service }) => {
         await hasPlants(service)
         const refused: string[] = []
@@ -64,13 +58,13 @@ suite('a visitor of the public view', () => {
         await assertAccessible(page)
         assert.deepEqual(refused, [])
       },
-      { token: null, ...(viewport && { viewport }) },
     )
   }
 
   for (const [locale, words] of SIGN_IN) {
-    inBrowser(
+    onPhone(
       `sees the plant of a scanned label in the language of a browser in ${locale}`,
+      { token: null, locale },
       async ({ page, address, service }) => {
         await hasPlants(service)
         await page.goto(`${address}#plant?id=1`)
@@ -79,12 +73,12 @@ suite('a visitor of the public view', () => {
         await page.getByRole('button', { name: words, exact: true }).waitFor()
         await assertAtBothSizes(page)
       },
-      { token: null, locale, viewport: PHONE },
     )
   }
 
   inBrowser(
     'signs in from the menu at the same plant, and is a visitor again after the end of the session',
+    { token: null },
     async ({ page, address, service }) => {
       await hasPlants(service)
       await page.goto(`${address}#plant?id=1`)
@@ -105,11 +99,11 @@ suite('a visitor of the public view', () => {
       await openMenu(page)
       await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
     },
-    { token: null },
   )
 
   inBrowser(
     'follows the link of a list in the order of the last changes, which needs a token',
+    { token: null },
     async ({ page, address, service }) => {
       await hasPlants(service)
       await page.goto(`${address}#plants?tagPrefix=house/&sort=-changed`)
@@ -117,11 +111,11 @@ suite('a visitor of the public view', () => {
       await page.getByRole('link', { name: '1', exact: true }).waitFor()
       assert.equal(await page.getByLabel('Access token').count(), 0)
     },
-    { token: null },
   )
 
   inBrowser(
     'is told that a page of people with a token needs one, and signs in there',
+    { token: null },
     async ({ page, address }) => {
       for (const view of ['deleted', 'tokens', 'actions']) {
         await page.goto(`${address}#${view}`)
@@ -134,11 +128,11 @@ suite('a visitor of the public view', () => {
       await page.keyboard.press('Enter')
       await page.getByRole('heading', { name: 'Last actions' }).waitFor()
     },
-    { token: null },
   )
 
   inBrowser(
     'goes on without signing in, and signs in by a link without a question',
+    { token: null },
     async ({ page, address }) => {
       await openMenu(page)
       await pressOn(page, page.getByRole('button', { name: 'Sign in', exact: true }))
@@ -147,16 +141,15 @@ suite('a visitor of the public view', () => {
       await page.goto(`${address}#token=${SECRET}`)
       await page.getByRole('button', { name: 'Add a plant' }).waitFor()
     },
-    { token: null },
   )
 
   inBrowser(
     'is told that a kept token was refused, in place of the view',
+    { token: null, remembers: 'ps_nonsense' },
     async ({ page }) => {
       await page.getByRole('alert').waitFor()
       await page.getByLabel('Access token').waitFor()
       await page.getByRole('button', { name: 'Look without signing in' }).waitFor()
     },
-    { token: null, remembers: 'ps_nonsense' },
   )
 })

@@ -2,23 +2,12 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
+import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
+import { openView, pressOn, signOut, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { type FakeCamera, fakeCamera } from '../support/camera.ts'
 import { KEYBOARDS, pressAsScanner } from '../support/keyboards.ts'
-import {
-  assertAccessible,
-  assertAtBothSizes,
-  assertFits,
-  intercept,
-  type Opened,
-  openView,
-  PHONE,
-  pageTests,
-  pressOn,
-  signOut,
-  tabTo,
-  until,
-  untilFocused,
-} from '../support/page.ts'
+import { type Opened, PHONE, pageTests, until } from '../support/page.ts'
+import { intercept } from '../support/page-network.ts'
 import { codesIn } from '../support/pdf-pages.ts'
 import { SECRET } from '../support/service.ts'
 
@@ -27,7 +16,7 @@ const HOST = 'plants.test'
 
 suite('the page, for a person who scans labels,', () => {
   let camera: FakeCamera
-  const inBrowser = pageTests(
+  const { inBrowser, onPhone } = pageTests(
     async () => ({ publicUrl: 'https://plants.example' }),
     (scene) => {
       camera = fakeCamera(scene)
@@ -50,8 +39,8 @@ suite('the page, for a person who scans labels,', () => {
       .getByRole('heading', { name: `Plant ${id}`, exact: true })
       .or(page.getByRole('gridcell', { name: `No. ${id}`, exact: true }))
 
-  inBrowser(
-    `opens the plant of each label and the form for a new one, and goes on, by keyboard alone, at ${PHONE.width} pixels`,
+  onPhone(
+    'opens the plant of each label and the form for a new one, and goes on, by keyboard alone',
     async (opened) => {
       const free = 901
       const { page, service, address } = opened
@@ -106,7 +95,6 @@ suite('the page, for a person who scans labels,', () => {
       camera.show(`${address}#/plant?id=8`)
       await heading(page, 8).waitFor()
     },
-    { viewport: PHONE },
   )
 
   inBrowser('shows codes of others as text, and opens none of them', async (opened) => {
@@ -196,37 +184,33 @@ suite('the page, for a person who scans labels,', () => {
     )
   }
 
-  inBrowser(
-    `keeps a plant in sight that was typed at its label and not added, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page, address } = opened
-      await open(opened)
-      const id = 950 + PHONE.width
-      camera.show(`${address}#/plant?id=${id}`)
-      await untilFocused(page, page.getByLabel('Name'))
-      await page.keyboard.type('Dahlia merckii')
-      assert.equal(await page.getByText('not added').count(), 0, 'its form is in sight')
-      await page.getByLabel('Id of a label').fill('8')
-      await page.keyboard.press('Enter')
-      await heading(page, 8).waitFor()
-      await page.getByText('1 plant not added:').waitFor()
-      await assertAtBothSizes(page)
-      await page.goto(`${address}#/plants`)
-      await pressOn(page, page.getByRole('button', { name: 'Add a plant (1 plant not added)' }))
-      await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('link', { name: String(id), exact: true }), 'Enter', 'Shift+Tab')
-      await heading(page, id).waitFor()
-      await pressOn(page, page.getByRole('button', { name: 'Add', exact: true }))
-      await page.getByRole('gridcell', { name: 'Dahlia merckii' }).waitFor()
-      await page.goto(`${address}#/plants`)
-      await page.getByRole('button', { name: 'Add a plant', exact: true }).click()
-      await page.getByLabel('Name').fill('Euonymus')
-      await page.getByRole('button', { name: 'Add a plant', exact: true }).click()
-      await page.getByRole('button', { name: 'Add a plant (1 plant not added)' }).waitFor()
-      await assertAtBothSizes(page)
-    },
-    { viewport: PHONE },
-  )
+  onPhone('keeps a plant in sight that was typed at its label and not added', async (opened) => {
+    const { page, address } = opened
+    await open(opened)
+    const id = 950 + PHONE.width
+    camera.show(`${address}#/plant?id=${id}`)
+    await untilFocused(page, page.getByLabel('Name'))
+    await page.keyboard.type('Dahlia merckii')
+    assert.equal(await page.getByText('not added').count(), 0, 'its form is in sight')
+    await page.getByLabel('Id of a label').fill('8')
+    await page.keyboard.press('Enter')
+    await heading(page, 8).waitFor()
+    await page.getByText('1 plant not added:').waitFor()
+    await assertAtBothSizes(page)
+    await page.goto(`${address}#/plants`)
+    await pressOn(page, page.getByRole('button', { name: 'Add a plant (1 plant not added)' }))
+    await assertAtBothSizes(page)
+    await pressOn(page, page.getByRole('link', { name: String(id), exact: true }), 'Enter', 'Shift+Tab')
+    await heading(page, id).waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Add', exact: true }))
+    await page.getByRole('gridcell', { name: 'Dahlia merckii' }).waitFor()
+    await page.goto(`${address}#/plants`)
+    await page.getByRole('button', { name: 'Add a plant', exact: true }).click()
+    await page.getByLabel('Name').fill('Euonymus')
+    await page.getByRole('button', { name: 'Add a plant', exact: true }).click()
+    await page.getByRole('button', { name: 'Add a plant (1 plant not added)' }).waitFor()
+    await assertAtBothSizes(page)
+  })
 
   inBrowser(
     'takes a label in the search field from a scanner with the same keyboard, and what it adds',
@@ -303,8 +287,11 @@ suite('the page, for a person who scans labels,', () => {
     await untilOn(0)
   })
 
-  inBrowser(
+  // What Chromium and ZXing say about it.
+  const expected = /net::ERR_|ermissions policy|wasm|ArrayBuffer|Aborted/
+  onPhone(
     'says what to do if the browser refuses the camera, or cannot load the reader of codes',
+    { expected },
     async (opened) => {
       const { page, address } = opened
       const allow = await intercept(page, address, async (route) => {
@@ -331,11 +318,9 @@ suite('the page, for a person who scans labels,', () => {
         await heading(page, 9).waitFor()
       }
     },
-    // What Chromium and ZXing say about it.
-    { viewport: PHONE, expected: /net::ERR_|ermissions policy|wasm|ArrayBuffer|Aborted/ },
   )
 
-  inBrowser(
+  onPhone(
     'says on a page without https that the camera needs it, and leads to the address that has it',
     async ({ page, service }) => {
       await page.goto(`http://${HOST}:${service.port}/#token=${SECRET}`)
@@ -346,7 +331,6 @@ suite('the page, for a person who scans labels,', () => {
       await assertAccessible(page)
       await assertFits(page)
     },
-    { viewport: PHONE },
   )
 
   inBrowser('uses the reader of the browser if it has one for these codes, else ZXing', async (opened) => {

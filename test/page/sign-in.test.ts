@@ -1,20 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import {
-  assertAccessible,
-  assertAtBothSizes,
-  assertFits,
-  intercept,
-  NO_NETWORK,
-  openView,
-  PHONE,
-  pageTests,
-  pressOn,
-  signOut,
-  signOver,
-  untilFocused,
-  withoutWaits,
-} from '../support/page.ts'
+import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
+import { openView, pressOn, signOut, signOver, untilFocused } from '../support/by-keyboard.ts'
+import { pageTests } from '../support/page.ts'
+import { intercept, NO_NETWORK, withoutWaits } from '../support/page-network.ts'
 import { SECRET, withService } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
 
@@ -66,26 +55,23 @@ suite('the files of the page at /', () => {
 })
 
 suite('the page, for a person who signs in,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    'keeps a pasted token only in the tab',
-    async ({ page, context, address }) => {
-      await page.getByLabel('Access token').fill(SECRET)
-      await page.keyboard.press('Enter')
-      await page.getByRole('search').waitFor()
-      await page.reload()
-      await page.getByRole('search').waitFor()
-      const other = await context.newPage()
-      await other.goto(address)
-      await other.getByLabel('Access token').waitFor()
-      assert.deepEqual(await context.cookies(), [])
-    },
-    { token: null },
-  )
+  inBrowser('keeps a pasted token only in the tab', { token: null }, async ({ page, context, address }) => {
+    await page.getByLabel('Access token').fill(SECRET)
+    await page.keyboard.press('Enter')
+    await page.getByRole('search').waitFor()
+    await page.reload()
+    await page.getByRole('search').waitFor()
+    const other = await context.newPage()
+    await other.goto(address)
+    await other.getByLabel('Access token').waitFor()
+    assert.deepEqual(await context.cookies(), [])
+  })
 
   inBrowser(
     'removes the token of a link from the address, and sends it only to the service, in a header',
+    { token: null },
     async ({ page, address }) => {
       const asked: string[] = []
       page.on('request', (request) => asked.push(request.url()))
@@ -97,11 +83,11 @@ suite('the page, for a person who signs in,', () => {
         asked.join(' '),
       )
     },
-    { token: null },
   )
 
   inBrowser(
     'loses no good token to a link with a wrong one, which leaves nothing in the address',
+    { token: null, remembers: SECRET },
     async ({ page, context, address }) => {
       const other = await context.newPage()
       for (const [tab, token] of [
@@ -123,11 +109,11 @@ suite('the page, for a person who signs in,', () => {
       await third.goto(address)
       await third.getByRole('search').waitFor()
     },
-    { token: null, remembers: SECRET },
   )
 
-  inBrowser(
+  onPhone(
     'asks before a link replaces the session, in the same tab and in another one',
+    { token: null, remembers: SECRET },
     async ({ page, context, service, address }) => {
       const { secret, token } = await service.issueToken(['plants:read', 'tokens'])
       const dialog = page.getByRole('dialog', { name: 'Sign in as a test instead?' })
@@ -162,7 +148,6 @@ suite('the page, for a person who signs in,', () => {
       await other.getByText('The token of this tab was refused.').waitFor()
       await other.getByText('Signed in as the operator').waitFor()
     },
-    { token: null, remembers: SECRET, viewport: PHONE },
   )
 
   inBrowser('lets a link replace a token that is refused without a question', async ({ page, address, context }) => {
@@ -173,32 +158,29 @@ suite('the page, for a person who signs in,', () => {
     assert.equal(await other.evaluate(STORED), null)
   })
 
-  inBrowser(
-    'offers to remember the token of a link on the device',
-    async ({ page, context, address }) => {
-      await page.getByText('Signed in until you close the tab.').waitFor()
-      await assertAccessible(page)
-      await assertFits(page)
-      await pressOn(page, page.getByRole('button', { name: 'Not now' }))
-      const remember = page.getByRole('button', { name: 'Remember on this device' })
-      await remember.waitFor({ state: 'detached' })
-      assert.equal(await page.evaluate(STORED), null)
-      const other = await context.newPage()
-      await other.goto(`${address}#token=${SECRET}`)
-      await pressOn(other, other.getByRole('button', { name: 'Remember on this device' }))
-      assert.equal(await other.evaluate(STORED), SECRET)
-      for (const place of ['', `#token=${SECRET}`]) {
-        const third = await context.newPage()
-        await third.goto(`${address}${place}`)
-        await third.getByRole('search').waitFor()
-        assert.equal(await third.getByRole('button', { name: 'Remember on this device' }).count(), 0)
-      }
-    },
-    { viewport: PHONE },
-  )
+  onPhone('offers to remember the token of a link on the device', async ({ page, context, address }) => {
+    await page.getByText('Signed in until you close the tab.').waitFor()
+    await assertAccessible(page)
+    await assertFits(page)
+    await pressOn(page, page.getByRole('button', { name: 'Not now' }))
+    const remember = page.getByRole('button', { name: 'Remember on this device' })
+    await remember.waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate(STORED), null)
+    const other = await context.newPage()
+    await other.goto(`${address}#token=${SECRET}`)
+    await pressOn(other, other.getByRole('button', { name: 'Remember on this device' }))
+    assert.equal(await other.evaluate(STORED), SECRET)
+    for (const place of ['', `#token=${SECRET}`]) {
+      const third = await context.newPage()
+      await third.goto(`${address}${place}`)
+      await third.getByRole('search').waitFor()
+      assert.equal(await third.getByRole('button', { name: 'Remember on this device' }).count(), 0)
+    }
+  })
 
   inBrowser(
     'forgets no token because of an answer that is not from the service',
+    { token: null, remembers: SECRET },
     async ({ page }) => {
       for (const [status, headers, said, again] of [
         // The page opens with what the device has seen, as without a network.
@@ -226,20 +208,15 @@ suite('the page, for a person who signs in,', () => {
       await page.getByText(HELD_UP).first().waitFor()
       await page.getByText('Signed in as the operator').waitFor()
     },
-    { token: null, remembers: SECRET },
   )
 
-  inBrowser(
-    'refuses a pasted text that cannot be a token at once',
-    async ({ page }) => {
-      for (const wrong of ['ps_\u200b1', '€']) {
-        await page.getByLabel('Access token').fill(wrong)
-        await page.keyboard.press('Enter')
-        await page.getByText('A token has only letters, digits').waitFor()
-      }
-    },
-    { token: null },
-  )
+  inBrowser('refuses a pasted text that cannot be a token at once', { token: null }, async ({ page }) => {
+    for (const wrong of ['ps_\u200b1', '€']) {
+      await page.getByLabel('Access token').fill(wrong)
+      await page.keyboard.press('Enter')
+      await page.getByText('A token has only letters, digits').waitFor()
+    }
+  })
 
   for (const [scopes, shown] of [
     [['plants:read'], ['Plants', 'Scan', 'Stocktake', 'Labels']],
@@ -251,6 +228,7 @@ suite('the page, for a person who signs in,', () => {
   ] as const) {
     inBrowser(
       `shows the views that the scopes ${scopes.join(', ')} allow`,
+      { token: null },
       async ({ page, service }) => {
         const { secret } = await service.issueToken(scopes)
         await page.getByLabel('Access token').fill(secret)
@@ -261,28 +239,23 @@ suite('the page, for a person who signs in,', () => {
         assert.equal(await page.getByRole('button', { name: 'Add a plant' }).count(), mayAdd ? 1 : 0)
         await assertAccessible(page)
       },
-      { token: null },
     )
   }
 
-  inBrowser(
-    `says that an address has no view, or none for this token, at ${PHONE.width} pixels`,
-    async ({ page, service, address }) => {
-      await page.goto(`${address}#/greenhouses`)
-      await page.getByText('There is no page with this address.').waitFor()
-      await page.getByRole('link', { name: 'Go to: Plants' }).click()
-      await page.locator('#search').waitFor()
-      const { secret } = await service.issueToken(['plants:read'])
-      await signOver(page, address, secret)
-      await page.locator('#search').waitFor()
-      await page.goto(`${address}#/tokens`)
-      await page.getByText('Your token does not open this page.').waitFor()
-      await assertAtBothSizes(page)
-      await page.getByRole('link', { name: 'Go to: Plants' }).click()
-      await page.locator('#search').waitFor()
-    },
-    { viewport: PHONE },
-  )
+  onPhone('says that an address has no view, or none for this token', async ({ page, service, address }) => {
+    await page.goto(`${address}#/greenhouses`)
+    await page.getByText('There is no page with this address.').waitFor()
+    await page.getByRole('link', { name: 'Go to: Plants' }).click()
+    await page.locator('#search').waitFor()
+    const { secret } = await service.issueToken(['plants:read'])
+    await signOver(page, address, secret)
+    await page.locator('#search').waitFor()
+    await page.goto(`${address}#/tokens`)
+    await page.getByText('Your token does not open this page.').waitFor()
+    await assertAtBothSizes(page)
+    await page.getByRole('link', { name: 'Go to: Plants' }).click()
+    await page.locator('#search').waitFor()
+  })
 
   inBrowser(
     'names the operator in the words of people, also in the history of a plant',
@@ -294,34 +267,31 @@ suite('the page, for a person who signs in,', () => {
     },
   )
 
-  inBrowser(
-    `signs in and out by keyboard alone, at ${PHONE.width} pixels`,
-    async ({ page, address, context }) => {
-      await untilFocused(page, page.getByLabel('Access token'))
-      await assertAtBothSizes(page)
-      await page.keyboard.type('wrong')
-      await page.keyboard.press('Enter')
-      await page.getByText('The service does not know this token').waitFor()
-      await untilFocused(page, page.getByLabel('Access token'))
-      await page.keyboard.type(SECRET)
-      await pressOn(page, page.getByLabel('Remember on this device'), 'Space')
-      await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
-      await page.getByRole('search').waitFor()
-      await untilFocused(page, page.locator('main'))
-      const other = await context.newPage()
-      await other.goto(address)
-      await other.getByRole('search').waitFor()
-      await pressOn(other, other.getByRole('button', { name: 'Skip to the contents' }))
-      await untilFocused(other, other.locator('main'))
-      await signOut(other)
-      await untilFocused(other, other.getByLabel('Access token'))
-      assert.equal(await other.evaluate('localStorage.length + sessionStorage.length'), 0)
-    },
-    { token: null, viewport: PHONE },
-  )
+  onPhone('signs in and out by keyboard alone', { token: null }, async ({ page, address, context }) => {
+    await untilFocused(page, page.getByLabel('Access token'))
+    await assertAtBothSizes(page)
+    await page.keyboard.type('wrong')
+    await page.keyboard.press('Enter')
+    await page.getByText('The service does not know this token').waitFor()
+    await untilFocused(page, page.getByLabel('Access token'))
+    await page.keyboard.type(SECRET)
+    await pressOn(page, page.getByLabel('Remember on this device'), 'Space')
+    await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
+    await page.getByRole('search').waitFor()
+    await untilFocused(page, page.locator('main'))
+    const other = await context.newPage()
+    await other.goto(address)
+    await other.getByRole('search').waitFor()
+    await pressOn(other, other.getByRole('button', { name: 'Skip to the contents' }))
+    await untilFocused(other, other.locator('main'))
+    await signOut(other)
+    await untilFocused(other, other.getByLabel('Access token'))
+    assert.equal(await other.evaluate('localStorage.length + sessionStorage.length'), 0)
+  })
 
-  inBrowser(
-    `retries with the same token if the service is out of reach, also by itself, at ${PHONE.width} pixels`,
+  onPhone(
+    'retries with the same token if the service is out of reach, also by itself',
+    { token: null, expected: NO_NETWORK },
     async ({ page, context }) => {
       await page.clock.install()
       await page.getByLabel('Access token').fill(SECRET)
@@ -339,6 +309,5 @@ suite('the page, for a person who signs in,', () => {
       await page.getByRole('search').waitFor()
       assert.equal(await page.evaluate(STORED), SECRET)
     },
-    { token: null, viewport: PHONE, expected: NO_NETWORK },
   )
 })

@@ -3,16 +3,9 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import type { Page } from 'playwright-core'
 import { Stocktake } from '../../web/src/stocktake/stocktake.ts'
-import { untilCount } from '../support/labels.ts'
+import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
 import {
-  assertAccessible,
-  assertAtBothSizes,
-  assertFits,
-  intercept,
-  type Opened,
   openTools,
-  PHONE,
-  pageTests,
   pressAction,
   pressOn,
   signOut,
@@ -20,8 +13,11 @@ import {
   tabTo,
   undoFromNotice,
   untilFocused,
-} from '../support/page.ts'
+} from '../support/by-keyboard.ts'
+import { untilCount } from '../support/labels.ts'
+import { type Opened, pageTests } from '../support/page.ts'
 import { saved } from '../support/page-files.ts'
+import { intercept } from '../support/page-network.ts'
 import { holds } from '../support/property.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
@@ -67,7 +63,7 @@ suite('what the device keeps of a stocktake', () => {
 })
 
 suite('the page, for a stocktake,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
   const TAG = 'bed 3'
 
   /** Stores six plants of a bed and two others, as they were before any stocktake. */
@@ -89,109 +85,104 @@ suite('the page, for a stocktake,', () => {
     await page.getByText('0 of 6 plants there').waitFor()
   }
 
-  inBrowser(
-    `shows what is missing and not expected, retags and exports it, by keyboard alone, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const first = 200
-      const { page, service } = opened
-      await plant(service, first)
-      await page.reload()
-      await tabTo(page, page.getByLabel('Search plants'))
-      await page.keyboard.type(`bed 3${first}`)
-      await untilCount(page.locator('[role=row][data-id]'), 6)
-      await openTools(page)
-      await pressOn(page, page.getByRole('link', { name: 'Count these plants' }))
-      await page.getByText('Choose the plants that should be there.').waitFor()
-      await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('button', { name: 'Begin with the plants that match' }))
-      await page.getByText('0 of 6 plants there').waitFor()
-      await count(page, 'Missing', 6)
-      // This browser has no camera.
-      await pressOn(page, page.getByRole('button', { name: 'Scan labels' }))
-      await page.getByText('This device has no camera.').waitFor()
-      await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('button', { name: 'Close the camera' }), 'Enter', 'Shift+Tab')
+  onPhone('shows what is missing and not expected, retags and exports it, by keyboard alone', async (opened) => {
+    const first = 200
+    const { page, service } = opened
+    await plant(service, first)
+    await page.reload()
+    await tabTo(page, page.getByLabel('Search plants'))
+    await page.keyboard.type(`bed 3${first}`)
+    await untilCount(page.locator('[role=row][data-id]'), 6)
+    await openTools(page)
+    await pressOn(page, page.getByRole('link', { name: 'Count these plants' }))
+    await page.getByText('Choose the plants that should be there.').waitFor()
+    await assertAtBothSizes(page)
+    await pressOn(page, page.getByRole('button', { name: 'Begin with the plants that match' }))
+    await page.getByText('0 of 6 plants there').waitFor()
+    await count(page, 'Missing', 6)
+    // This browser has no camera.
+    await pressOn(page, page.getByRole('button', { name: 'Scan labels' }))
+    await page.getByText('This device has no camera.').waitFor()
+    await assertAtBothSizes(page)
+    await pressOn(page, page.getByRole('button', { name: 'Close the camera' }), 'Enter', 'Shift+Tab')
 
-      // A hand scanner types labels; one plant is of another bed, and one is not entered yet.
-      await tabTo(page, page.getByLabel('Id of a label'))
-      for (const [typed, said] of [
-        [first, `Acer griseum x${first} is there.`],
-        [`${new URL(page.url()).origin}/#/plant?id=${first + 1}`, `Begonia rex x${first} is there.`],
-        [first, 'was ticked off before.'],
-        [first + 6, `=1+1 x${first} is not one of these plants.`],
-        [first + 50, `No plant has the id ${first + 50} yet.`],
-      ]) {
-        await page.keyboard.type(`${typed}\n`)
-        await page.locator('.last').getByText(String(said)).waitFor()
-      }
-      await page.keyboard.type('https://example.com/\n')
-      await page.getByText('This code is no label of this service.').waitFor()
-      await tabTo(page, page.getByRole('radio', { name: 'Missing 4' }))
-      await tabTo(page, page.getByLabel('Find in this list'))
-      await page.keyboard.type('cyclámen')
-      await untilCount(rows(page), 1)
-      await pressOn(page, rows(page).getByRole('checkbox'), 'Space')
-      await page.getByText('3 of 6 plants there').waitFor()
-      await page.getByText('No plant of this list matches.').waitFor()
-      await tabTo(page, page.getByLabel('Find in this list'), 'Shift+Tab')
-      await page.keyboard.press('ControlOrMeta+A')
-      await page.keyboard.press('Delete')
-      await untilCount(rows(page), 3)
-      await assertAtBothSizes(page)
+    // A hand scanner types labels; one plant is of another bed, and one is not entered yet.
+    await tabTo(page, page.getByLabel('Id of a label'))
+    for (const [typed, said] of [
+      [first, `Acer griseum x${first} is there.`],
+      [`${new URL(page.url()).origin}/#/plant?id=${first + 1}`, `Begonia rex x${first} is there.`],
+      [first, 'was ticked off before.'],
+      [first + 6, `=1+1 x${first} is not one of these plants.`],
+      [first + 50, `No plant has the id ${first + 50} yet.`],
+    ]) {
+      await page.keyboard.type(`${typed}\n`)
+      await page.locator('.last').getByText(String(said)).waitFor()
+    }
+    await page.keyboard.type('https://example.com/\n')
+    await page.getByText('This code is no label of this service.').waitFor()
+    await tabTo(page, page.getByRole('radio', { name: 'Missing 4' }))
+    await tabTo(page, page.getByLabel('Find in this list'))
+    await page.keyboard.type('cyclámen')
+    await untilCount(rows(page), 1)
+    await pressOn(page, rows(page).getByRole('checkbox'), 'Space')
+    await page.getByText('3 of 6 plants there').waitFor()
+    await page.getByText('No plant of this list matches.').waitFor()
+    await tabTo(page, page.getByLabel('Find in this list'), 'Shift+Tab')
+    await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Delete')
+    await untilCount(rows(page), 3)
+    await assertAtBothSizes(page)
 
-      const missing = page.getByRole('radio', { name: 'Missing 3' })
-      await tabTo(page, missing, 'Shift+Tab')
-      await page.keyboard.press('ArrowRight')
-      await untilFocused(page, page.getByRole('radio', { name: 'There 3' }))
-      await untilCount(rows(page), 3)
-      await page.keyboard.press('ArrowRight')
-      await untilCount(rows(page), 2)
-      await page.getByRole('link', { name: 'Enter it' }).waitFor()
-      await assertAtBothSizes(page)
-      await pressOn(page, page.getByLabel('More actions'))
-      const file = await saved(opened, 'Export as CSV')
-      const line = (i: number, name: string, tag: string, kind: string) =>
-        `${first + i},${name} x${first},${tag},${kind}`
-      assert.deepEqual(file.split('\r\n'), [
-        '\ufeffid,name,tag,stocktake',
-        line(3, 'Dahlia', TAG + first, 'Missing'),
-        line(4, 'Erica', TAG + first, 'Missing'),
-        line(5, 'Ficus', TAG + first, 'Missing'),
-        line(0, 'Acer griseum', TAG + first, 'There'),
-        line(1, 'Begonia rex', TAG + first, 'There'),
-        line(2, 'Cyclamen coum', TAG + first, 'There'),
-        `${first + 50},,,Not expected`,
-        line(6, '=1+1', 'elsewhere', 'Not expected'),
-        '',
-      ])
-      await page.getByText('1 text begins with =, +, - or @.').waitFor()
+    const missing = page.getByRole('radio', { name: 'Missing 3' })
+    await tabTo(page, missing, 'Shift+Tab')
+    await page.keyboard.press('ArrowRight')
+    await untilFocused(page, page.getByRole('radio', { name: 'There 3' }))
+    await untilCount(rows(page), 3)
+    await page.keyboard.press('ArrowRight')
+    await untilCount(rows(page), 2)
+    await page.getByRole('link', { name: 'Enter it' }).waitFor()
+    await assertAtBothSizes(page)
+    await pressOn(page, page.getByLabel('More actions'))
+    const file = await saved(opened, 'Export as CSV')
+    const line = (i: number, name: string, tag: string, kind: string) => `${first + i},${name} x${first},${tag},${kind}`
+    assert.deepEqual(file.split('\r\n'), [
+      '\ufeffid,name,tag,stocktake',
+      line(3, 'Dahlia', TAG + first, 'Missing'),
+      line(4, 'Erica', TAG + first, 'Missing'),
+      line(5, 'Ficus', TAG + first, 'Missing'),
+      line(0, 'Acer griseum', TAG + first, 'There'),
+      line(1, 'Begonia rex', TAG + first, 'There'),
+      line(2, 'Cyclamen coum', TAG + first, 'There'),
+      `${first + 50},,,Not expected`,
+      line(6, '=1+1', 'elsewhere', 'Not expected'),
+      '',
+    ])
+    await page.getByText('1 text begins with =, +, - or @.').waitFor()
 
-      await pressOn(page, page.getByRole('button', { name: `Leave out: ${first + 50}` }))
-      await count(page, 'Not expected', 1)
-      await tabTo(page, page.getByRole('radio', { name: 'Not expected 1' }), 'Shift+Tab')
-      await page.keyboard.press('ArrowLeft')
-      await page.keyboard.press('ArrowLeft')
-      await untilFocused(page, missing)
-      await pressAction(page, 'Set tag')
-      await tabTo(page, page.getByLabel('Tag', { exact: true }))
-      await page.keyboard.type('lost')
-      await assertAtBothSizes(page)
-      await page.keyboard.press('Enter')
-      await page.locator('.notice').getByText('Set the tag lost for 3 plants').waitFor()
-      await rows(page).first().getByText('lost').waitFor()
-      assert.match((await service.send('GET', `/plants/${first + 3}`)).body, /"tag":"lost"/)
-      await page.reload()
-      await count(page, 'Missing', 3)
-      await rows(page).first().getByText('lost').waitFor()
-      await rows(page).first().getByText(`Dahlia x${first}`).waitFor()
-      await pressOn(page, page.getByRole('button', { name: 'End the stocktake' }))
-      await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'End the stocktake' }))
-      await page.getByText('Choose the plants that should be there.').waitFor()
-      for (let i = 0; i < 8; i++) await service.send('DELETE', `/plants/${first + i}`)
-    },
-    { viewport: PHONE },
-  )
+    await pressOn(page, page.getByRole('button', { name: `Leave out: ${first + 50}` }))
+    await count(page, 'Not expected', 1)
+    await tabTo(page, page.getByRole('radio', { name: 'Not expected 1' }), 'Shift+Tab')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowLeft')
+    await untilFocused(page, missing)
+    await pressAction(page, 'Set tag')
+    await tabTo(page, page.getByLabel('Tag', { exact: true }))
+    await page.keyboard.type('lost')
+    await assertAtBothSizes(page)
+    await page.keyboard.press('Enter')
+    await page.locator('.notice').getByText('Set the tag lost for 3 plants').waitFor()
+    await rows(page).first().getByText('lost').waitFor()
+    assert.match((await service.send('GET', `/plants/${first + 3}`)).body, /"tag":"lost"/)
+    await page.reload()
+    await count(page, 'Missing', 3)
+    await rows(page).first().getByText('lost').waitFor()
+    await rows(page).first().getByText(`Dahlia x${first}`).waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'End the stocktake' }))
+    await assertAtBothSizes(page)
+    await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'End the stocktake' }))
+    await page.getByText('Choose the plants that should be there.').waitFor()
+    for (let i = 0; i < 8; i++) await service.send('DELETE', `/plants/${first + i}`)
+  })
 
   inBrowser('undoes a change of the result as a whole, and changes plants as they are now', async (opened) => {
     const { page, service } = opened
@@ -262,65 +253,61 @@ suite('the page, for a stocktake,', () => {
     assert.equal(await page.evaluate(`Object.keys(localStorage).filter((key) => key.includes('stocktake')).length`), 0)
   })
 
-  inBrowser(
-    `counts a search that has a name, which is saved, renamed and deleted by keyboard alone, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const first = 700
-      const { page, service, address } = opened
-      await plant(service, first)
-      const panel = page.locator('summary', { hasText: 'Saved' })
-      const search = (name: string) => page.getByRole('button', { name, exact: true })
-      await page.reload()
-      await page.locator('[role=row][data-id]').first().waitFor()
-      await openTools(page)
+  onPhone('counts a search that has a name, which is saved, renamed and deleted by keyboard alone', async (opened) => {
+    const first = 700
+    const { page, service, address } = opened
+    await plant(service, first)
+    const panel = page.locator('summary', { hasText: 'Saved' })
+    const search = (name: string) => page.getByRole('button', { name, exact: true })
+    await page.reload()
+    await page.locator('[role=row][data-id]').first().waitFor()
+    await openTools(page)
+    await pressOn(page, panel)
+    await page.getByText('Search, or choose a tag.').waitFor()
+    await page.keyboard.press('Escape')
+    for (const [words, name] of [
+      [`acer x${first}`, 'Maples'],
+      [`bed 3${first}`, 'Third bed'],
+      [`ficus x${first}`, 'Maples'],
+    ] as const) {
+      await tabTo(page, page.getByLabel('Search plants'), 'Shift+Tab')
+      await page.keyboard.press('ControlOrMeta+A')
+      await page.keyboard.type(words)
       await pressOn(page, panel)
-      await page.getByText('Search, or choose a tag.').waitFor()
+      await tabTo(page, page.getByLabel('Save this search as'))
+      await page.keyboard.type(`${name}\n`)
+      await search(name).waitFor()
       await page.keyboard.press('Escape')
-      for (const [words, name] of [
-        [`acer x${first}`, 'Maples'],
-        [`bed 3${first}`, 'Third bed'],
-        [`ficus x${first}`, 'Maples'],
-      ] as const) {
-        await tabTo(page, page.getByLabel('Search plants'), 'Shift+Tab')
-        await page.keyboard.press('ControlOrMeta+A')
-        await page.keyboard.type(words)
-        await pressOn(page, panel)
-        await tabTo(page, page.getByLabel('Save this search as'))
-        await page.keyboard.type(`${name}\n`)
-        await search(name).waitFor()
-        await page.keyboard.press('Escape')
-        await untilFocused(page, panel)
-      }
-      await page.keyboard.press('Enter')
-      await assertAtBothSizes(page)
-      await pressOn(page, search('Third bed'))
-      await untilCount(page.locator('[role=row][data-id]'), 6)
       await untilFocused(page, panel)
-      await page.keyboard.press('Enter')
-      await pressOn(page, search('Rename: Third bed'))
-      await untilFocused(page, page.getByLabel('Rename: Third bed'))
-      await assertFits(page)
-      await page.keyboard.type('Bed 3\n')
-      await search('Bed 3').waitFor()
-      await pressOn(page, search('Delete: Maples'), 'Enter', 'Shift+Tab')
-      await untilCount(page.locator('.searches li'), 1)
-      await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
-      await untilCount(page.locator('.searches li'), 2)
+    }
+    await page.keyboard.press('Enter')
+    await assertAtBothSizes(page)
+    await pressOn(page, search('Third bed'))
+    await untilCount(page.locator('[role=row][data-id]'), 6)
+    await untilFocused(page, panel)
+    await page.keyboard.press('Enter')
+    await pressOn(page, search('Rename: Third bed'))
+    await untilFocused(page, page.getByLabel('Rename: Third bed'))
+    await assertFits(page)
+    await page.keyboard.type('Bed 3\n')
+    await search('Bed 3').waitFor()
+    await pressOn(page, search('Delete: Maples'), 'Enter', 'Shift+Tab')
+    await untilCount(page.locator('.searches li'), 1)
+    await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
+    await untilCount(page.locator('.searches li'), 2)
 
-      await page.goto(`${address}#/stocktake`)
-      await page.reload()
-      await pressOn(page, panel)
-      await pressOn(page, search('Maples'))
-      assert.equal(await page.getByLabel('Search plants').inputValue(), `ficus x${first}`)
-      await page.keyboard.press('Enter')
-      await pressOn(page, search('Bed 3'))
-      await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('button', { name: 'Begin with the plants that match' }))
-      await page.getByText('0 of 6 plants there').waitFor()
-      await page.getByText(`All plants that match bed 3${first}`).waitFor()
-    },
-    { viewport: PHONE },
-  )
+    await page.goto(`${address}#/stocktake`)
+    await page.reload()
+    await pressOn(page, panel)
+    await pressOn(page, search('Maples'))
+    assert.equal(await page.getByLabel('Search plants').inputValue(), `ficus x${first}`)
+    await page.keyboard.press('Enter')
+    await pressOn(page, search('Bed 3'))
+    await assertAtBothSizes(page)
+    await pressOn(page, page.getByRole('button', { name: 'Begin with the plants that match' }))
+    await page.getByText('0 of 6 plants there').waitFor()
+    await page.getByText(`All plants that match bed 3${first}`).waitFor()
+  })
 
   inBrowser('says so if the device has no room to keep it', async (opened) => {
     const { page, service } = opened

@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { ROOT } from '../../scripts/repository.ts'
+import { openView, pressOn, signOut, signOver } from '../support/by-keyboard.ts'
 import { untilKept } from '../support/kept.ts'
-import { NO_NETWORK, type Opened, openView, pageTests, pressOn, signOut, signOver } from '../support/page.ts'
+import { type Opened, pageTests } from '../support/page.ts'
 import { choose } from '../support/page-files.ts'
+import { NO_NETWORK } from '../support/page-network.ts'
 import { rename, rowOf } from '../support/page-plants.ts'
 import { SECRET } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
@@ -77,7 +79,7 @@ async function leaveTraces({ page, context, service, address }: Opened, secret: 
 }
 
 suite('what the page keeps on a device', () => {
-  const inBrowser = pageTests()
+  const { inBrowser } = pageTests()
 
   test('has a name in one register, with its end', () => {
     const folder = join(ROOT, 'web/src')
@@ -91,6 +93,7 @@ suite('what the page keeps on a device', () => {
 
   inBrowser(
     'goes when the service refuses the token, typed texts and changes that wait aside',
+    { expected: NO_NETWORK },
     async (opened) => {
       const { page, context, service } = opened
       const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
@@ -101,25 +104,21 @@ suite('what the page keeps on a device', () => {
       await page.getByLabel('Access token').waitFor()
       await untilKeptIs(page, ['plantstore-drafts', 'plantstore-language', 'waiting 1'])
     },
-    { expected: NO_NETWORK },
   )
 
-  inBrowser(
-    'goes when the person signs out, all of it but the language',
-    async (opened) => {
-      const { page } = opened
-      const { secret } = await opened.service.issueToken(['plants:read', 'plants:write'])
-      await leaveTraces(opened, secret, 2000)
-      await signOut(page)
-      await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Sign out' }))
-      await page.getByLabel('Access token').waitFor()
-      await untilKeptIs(page, ['plantstore-language'])
-    },
-    { expected: NO_NETWORK },
-  )
+  inBrowser('goes when the person signs out, all of it but the language', { expected: NO_NETWORK }, async (opened) => {
+    const { page } = opened
+    const { secret } = await opened.service.issueToken(['plants:read', 'plants:write'])
+    await leaveTraces(opened, secret, 2000)
+    await signOut(page)
+    await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Sign out' }))
+    await page.getByLabel('Access token').waitFor()
+    await untilKeptIs(page, ['plantstore-language'])
+  })
 
   inBrowser(
     'is not kept on a device that forgets the token, and is nothing to another person there',
+    { expected: NO_NETWORK },
     async ({ page, context, service, address }) => {
       await service.create({ id: 3000, name: 'Hidden', tag: 'bed' })
       await page.reload()
@@ -156,6 +155,5 @@ suite('what the page keeps on a device', () => {
       await untilKept(guest, 'Shown')
       assert.ok((await keptIn(guest)).includes('seen 1'), 'what the other person has seen is gone')
     },
-    { expected: NO_NETWORK },
   )
 })

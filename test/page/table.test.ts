@@ -1,20 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import {
-  assertAccessible,
-  assertAtBothSizes,
-  assertFits,
-  intercept,
-  type Opened,
-  openTools,
-  PHONE,
-  pageTests,
-  pressOn,
-  tabTo,
-  until,
-  untilFocused,
-} from '../support/page.ts'
+import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
+import { openTools, pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
+import { type Opened, PHONE, pageTests, until } from '../support/page.ts'
+import { intercept } from '../support/page-network.ts'
 import { addRows } from '../support/page-plants.ts'
 import { until as untilHolds } from '../support/until.ts'
 
@@ -45,37 +35,33 @@ async function fill({ service }: Opened): Promise<void> {
 }
 
 suite('the table of the page', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
   // First in the file, while the store is empty.
-  inBrowser(
-    `leads from an empty store to an import, a first plant and labels, at ${PHONE.width} pixels`,
-    async ({ page }) => {
-      await page.getByText('There are no plants yet.').waitFor()
-      await assertAccessible(page)
-      await assertFits(page)
-      for (const [name, view] of [
-        ['Import a spreadsheet', 'import'],
-        ['Print labels first', 'labels'],
-      ] as const) {
-        await pressOn(page, page.getByRole('link', { name }))
-        await page.waitForURL(new RegExp(`#/${view}$`))
-        await page.goBack()
-      }
-      await pressOn(page, page.getByRole('button', { name: 'Enter the first plant' }))
-      await page.getByLabel('Name', { exact: true }).waitFor()
-      await page.getByLabel('Search plants').fill('nothing of that kind')
-      await page.getByText('No plant matches.').waitFor()
-      await page.getByText('Import a spreadsheet').waitFor({ state: 'detached' })
-      // The table may go in a later render than the one with this text.
-      await page.getByRole('grid').waitFor({ state: 'detached' })
-      await pressOn(page, page.getByRole('button', { name: 'Add “nothing of that kind”' }))
-      assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'nothing of that kind')
-      await pressOn(page, page.getByRole('button', { name: 'Clear the search' }))
-      await page.getByText('Import a spreadsheet').waitFor()
-    },
-    { viewport: PHONE },
-  )
+  onPhone('leads from an empty store to an import, a first plant and labels', async ({ page }) => {
+    await page.getByText('There are no plants yet.').waitFor()
+    await assertAccessible(page)
+    await assertFits(page)
+    for (const [name, view] of [
+      ['Import a spreadsheet', 'import'],
+      ['Print labels first', 'labels'],
+    ] as const) {
+      await pressOn(page, page.getByRole('link', { name }))
+      await page.waitForURL(new RegExp(`#/${view}$`))
+      await page.goBack()
+    }
+    await pressOn(page, page.getByRole('button', { name: 'Enter the first plant' }))
+    await page.getByLabel('Name', { exact: true }).waitFor()
+    await page.getByLabel('Search plants').fill('nothing of that kind')
+    await page.getByText('No plant matches.').waitFor()
+    await page.getByText('Import a spreadsheet').waitFor({ state: 'detached' })
+    // The table may go in a later render than the one with this text.
+    await page.getByRole('grid').waitFor({ state: 'detached' })
+    await pressOn(page, page.getByRole('button', { name: 'Add “nothing of that kind”' }))
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'nothing of that kind')
+    await pressOn(page, page.getByRole('button', { name: 'Clear the search' }))
+    await page.getByText('Import a spreadsheet').waitFor()
+  })
 
   inBrowser(
     'searches while the person types, ignores case and accents, and keeps the search in the address',
@@ -212,29 +198,25 @@ suite('the table of the page', () => {
     await untilHolds(() => ended.some((url) => /q=Plant%200000&/.test(url)), 'the first search is not aborted')
   })
 
-  inBrowser(
-    `offers the tags that begin with the text of a search, by keyboard alone, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page } = opened
-      await fill(opened)
-      await page.getByLabel('Search plants').fill('AHR')
-      const offer = page.getByRole('button', { name: 'Tag: Ähre (1)' })
-      await offer.waitFor()
-      await page.getByLabel('Search plants').fill('ev')
-      const even = page.getByRole('button', { name: 'Tag: even (1,000)' })
-      await even.waitFor()
-      await offer.waitFor({ state: 'detached' })
-      await assertAtBothSizes(page)
-      await page.getByLabel('Search plants').focus()
-      await tabTo(page, even)
-      await page.keyboard.press('Enter')
-      await until(page, `document.querySelector('input[type=search]').value === ''`)
-      await page.waitForURL(/tag=even/)
-      await even.waitFor({ state: 'detached' })
-      await page.getByText('Plant 00001', { exact: true }).waitFor()
-    },
-    { viewport: PHONE },
-  )
+  onPhone('offers the tags that begin with the text of a search, by keyboard alone', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    await page.getByLabel('Search plants').fill('AHR')
+    const offer = page.getByRole('button', { name: 'Tag: Ähre (1)' })
+    await offer.waitFor()
+    await page.getByLabel('Search plants').fill('ev')
+    const even = page.getByRole('button', { name: 'Tag: even (1,000)' })
+    await even.waitFor()
+    await offer.waitFor({ state: 'detached' })
+    await assertAtBothSizes(page)
+    await page.getByLabel('Search plants').focus()
+    await tabTo(page, even)
+    await page.keyboard.press('Enter')
+    await until(page, `document.querySelector('input[type=search]').value === ''`)
+    await page.waitForURL(/tag=even/)
+    await even.waitFor({ state: 'detached' })
+    await page.getByText('Plant 00001', { exact: true }).waitFor()
+  })
 
   inBrowser('sorts by id and by name, ascending and descending, with exact ids', async (opened) => {
     const { page } = opened
@@ -284,42 +266,39 @@ suite('the table of the page', () => {
     await page.locator('[role=row][data-id="1"]').waitFor()
   })
 
-  inBrowser(
-    `can be searched, filtered, sorted and walked by keyboard alone, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page } = opened
-      await fill(opened)
-      const shows = (...ids: readonly number[]) =>
-        until(
-          page,
-          `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids}'`,
-        )
-      await tabTo(page, page.getByLabel('Search plants'))
-      await page.keyboard.type('plant 0000')
-      await shows(1, 2, 3, 4, 5, 6, 7, 8, 9)
-      await openTools(page)
-      await pressOn(page, page.locator('summary', { hasText: 'Tags' }))
-      await pressOn(page, page.getByLabel('even 1,000'), 'Space')
-      await shows(1, 3, 5, 7, 9)
-      await page.keyboard.press('Escape')
-      await pressOn(page, page.getByRole('button', { name: /^Id/ }))
-      await shows(9, 7, 5, 3, 1)
-      await tabTo(page, page.locator('[role=row][data-id="9"]'))
-      for (const [key, id] of [
-        ['ArrowDown', 7],
-        ['End', 1],
-        ['Home', 9],
-      ] as const) {
-        await page.keyboard.press(key)
-        await untilFocused(page, page.locator(`[data-id="${id}"]`))
-      }
-      assert.equal(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), 'solid')
-    },
-    { viewport: PHONE },
-  )
+  onPhone('can be searched, filtered, sorted and walked by keyboard alone', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    const shows = (...ids: readonly number[]) =>
+      until(
+        page,
+        `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids}'`,
+      )
+    await tabTo(page, page.getByLabel('Search plants'))
+    await page.keyboard.type('plant 0000')
+    await shows(1, 2, 3, 4, 5, 6, 7, 8, 9)
+    await openTools(page)
+    await pressOn(page, page.locator('summary', { hasText: 'Tags' }))
+    await pressOn(page, page.getByLabel('even 1,000'), 'Space')
+    await shows(1, 3, 5, 7, 9)
+    await page.keyboard.press('Escape')
+    await pressOn(page, page.getByRole('button', { name: /^Id/ }))
+    await shows(9, 7, 5, 3, 1)
+    await tabTo(page, page.locator('[role=row][data-id="9"]'))
+    for (const [key, id] of [
+      ['ArrowDown', 7],
+      ['End', 1],
+      ['Home', 9],
+    ] as const) {
+      await page.keyboard.press(key)
+      await untilFocused(page, page.locator(`[data-id="${id}"]`))
+    }
+    assert.equal(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), 'solid')
+  })
 
-  inBrowser(
-    `begins with plants at ${PHONE.width} pixels: tools unfold, a finger opens a plant on its row, and chosen tags stay`,
+  onPhone(
+    'begins with plants: tools unfold, a finger opens a plant on its row, and chosen tags stay',
+    { hasTouch: true },
     async (opened) => {
       const { page } = opened
       await fill(opened)
@@ -346,7 +325,6 @@ suite('the table of the page', () => {
       await page.waitForURL(/plant\?id=5$/)
       await page.getByRole('heading', { level: 1, name: /5$/ }).waitFor()
     },
-    { viewport: PHONE, hasTouch: true },
   )
 
   inBrowser('shows what deletes a plant where the pointer or the focus is', async (opened) => {

@@ -2,17 +2,9 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { cutGroups, tagTree } from '../../web/src/plants/find/tag-tree.ts'
-import {
-  assertAtBothSizes,
-  assertForFingers,
-  type Opened,
-  openTools,
-  PHONE,
-  pageTests,
-  pressOn,
-  tabTo,
-  until,
-} from '../support/page.ts'
+import { assertAtBothSizes, assertForFingers } from '../support/accessible.ts'
+import { openTools, pressOn, tabTo } from '../support/by-keyboard.ts'
+import { type Opened, pageTests, until } from '../support/page.ts'
 import { empty, saved } from '../support/page-files.ts'
 import { addRows } from '../support/page-plants.ts'
 
@@ -54,92 +46,84 @@ async function chooseTag(page: Page, name: string, group?: string): Promise<void
 }
 
 suite('the tags of the page, as a tree,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    `open by group, and a group filters the table, the file, the labels and what changes, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page, service } = opened
-      await fill(opened)
-      await chooseTag(page, 'All of conifer/', 'conifer/')
-      await shows(page, 2, 3, 4)
-      const texts = await page.locator('.tag-filter .panel :is(summary, li > .check)').allInnerTexts()
-      assert.deepEqual(
-        texts.map((text) => text.replaceAll(/\s+/g, ' ').trim()),
-        [
-          '(empty) 1 1 plant',
-          'conifer 1 1 plant',
-          'conifer/ 3 3 plants',
-          'conifer/pine 2 2 plants',
-          'conifer/spruce 1 1 plant',
-          'coniferous 1 1 plant',
-          'fern/royal 1 1 plant',
-        ],
-      )
-      await assertAtBothSizes(page)
-      await page.keyboard.press('Escape')
-      await page.waitForURL(/\?tagPrefix=conifer%2F$/)
-      await page.reload()
-      await shows(page, 2, 3, 4)
-      await chip(page, 'conifer/…').waitFor()
+  onPhone('open by group, and a group filters the table, the file, the labels and what changes', async (opened) => {
+    const { page, service } = opened
+    await fill(opened)
+    await chooseTag(page, 'All of conifer/', 'conifer/')
+    await shows(page, 2, 3, 4)
+    const texts = await page.locator('.tag-filter .panel :is(summary, li > .check)').allInnerTexts()
+    assert.deepEqual(
+      texts.map((text) => text.replaceAll(/\s+/g, ' ').trim()),
+      [
+        '(empty) 1 1 plant',
+        'conifer 1 1 plant',
+        'conifer/ 3 3 plants',
+        'conifer/pine 2 2 plants',
+        'conifer/spruce 1 1 plant',
+        'coniferous 1 1 plant',
+        'fern/royal 1 1 plant',
+      ],
+    )
+    await assertAtBothSizes(page)
+    await page.keyboard.press('Escape')
+    await page.waitForURL(/\?tagPrefix=conifer%2F$/)
+    await page.reload()
+    await shows(page, 2, 3, 4)
+    await chip(page, 'conifer/…').waitFor()
 
-      await openTools(page)
-      await pressOn(page, summary(page, 'Export'))
-      const file = await saved(opened, 'As NDJSON, for programs')
-      assert.deepEqual(file.match(/(?<="id":)\d+/g), ['2', '3', '4'])
-      await page.keyboard.press('Escape')
-      await pressOn(page, page.getByRole('link', { name: 'Print labels' }))
-      await page.getByText('3 labels', { exact: true }).waitFor()
-      await page.getByText('Plants tagged conifer/…').waitFor()
-      await page.goBack()
-      await shows(page, 2, 3, 4)
+    await openTools(page)
+    await pressOn(page, summary(page, 'Export'))
+    const file = await saved(opened, 'As NDJSON, for programs')
+    assert.deepEqual(file.match(/(?<="id":)\d+/g), ['2', '3', '4'])
+    await page.keyboard.press('Escape')
+    await pressOn(page, page.getByRole('link', { name: 'Print labels' }))
+    await page.getByText('3 labels', { exact: true }).waitFor()
+    await page.getByText('Plants tagged conifer/…').waitFor()
+    await page.goBack()
+    await shows(page, 2, 3, 4)
 
-      await pressOn(page, page.getByLabel('Select all that match'), 'Space')
-      await page.getByText('All 3 plants selected').waitFor()
-      await pressOn(page, page.getByRole('button', { name: 'Set tag' }), 'Enter', 'Shift+Tab')
-      await tabTo(page, page.getByLabel('Tag', { exact: true }))
-      await page.keyboard.type('tree')
-      await page.keyboard.press('Enter')
-      await page.getByRole('dialog').waitFor({ state: 'detached' })
-      const changed = PLANTS.map((plant) => (plant.tag?.startsWith('conifer/') ? { ...plant, tag: 'tree' } : plant))
-      assert.deepEqual(JSON.parse((await service.send('GET', '/plants')).body), changed)
-    },
-    { viewport: PHONE },
-  )
+    await pressOn(page, page.getByLabel('Select all that match'), 'Space')
+    await page.getByText('All 3 plants selected').waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Set tag' }), 'Enter', 'Shift+Tab')
+    await tabTo(page, page.getByLabel('Tag', { exact: true }))
+    await page.keyboard.type('tree')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const changed = PLANTS.map((plant) => (plant.tag?.startsWith('conifer/') ? { ...plant, tag: 'tree' } : plant))
+    assert.deepEqual(JSON.parse((await service.send('GET', '/plants')).body), changed)
+  })
 
-  inBrowser(
-    `have a choice of plants without one, which a saved search keeps and a chip removes, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page } = opened
-      await fill(opened)
-      await chooseTag(page, 'Without a tag')
-      await shows(page, 7, 8)
-      await page.waitForURL(/\?untagged=true$/)
-      await assertAtBothSizes(page)
-      await page.keyboard.press('Escape')
-      await pressOn(page, summary(page, 'Saved'))
-      await tabTo(page, page.getByLabel('Save this search as'))
-      await page.keyboard.type('To sort')
-      await page.keyboard.press('Enter')
-      const search = page.getByRole('button', { name: 'To sort', exact: true })
-      await search.waitFor()
-      await page.keyboard.press('Escape')
-      await pressOn(page, chip(page, 'Without a tag'), 'Enter', 'Shift+Tab')
-      await shows(page, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+  onPhone('have a choice of plants without one, which a saved search keeps and a chip removes', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    await chooseTag(page, 'Without a tag')
+    await shows(page, 7, 8)
+    await page.waitForURL(/\?untagged=true$/)
+    await assertAtBothSizes(page)
+    await page.keyboard.press('Escape')
+    await pressOn(page, summary(page, 'Saved'))
+    await tabTo(page, page.getByLabel('Save this search as'))
+    await page.keyboard.type('To sort')
+    await page.keyboard.press('Enter')
+    const search = page.getByRole('button', { name: 'To sort', exact: true })
+    await search.waitFor()
+    await page.keyboard.press('Escape')
+    await pressOn(page, chip(page, 'Without a tag'), 'Enter', 'Shift+Tab')
+    await shows(page, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 
-      await pressOn(page, summary(page, 'Saved'))
-      await pressOn(page, search)
-      await shows(page, 7, 8)
-      await pressOn(page, page.getByRole('link', { name: 'Count these plants' }))
-      await chip(page, 'Without a tag').waitFor()
-      await pressOn(page, page.getByRole('button', { name: 'Begin with the plants that match' }))
-      await page.getByText('Plants without a tag').waitFor()
-      await page.getByText('0 of 2 plants there').waitFor()
-      await page.reload()
-      await page.getByText('Plants without a tag').waitFor()
-    },
-    { viewport: PHONE },
-  )
+    await pressOn(page, summary(page, 'Saved'))
+    await pressOn(page, search)
+    await shows(page, 7, 8)
+    await pressOn(page, page.getByRole('link', { name: 'Count these plants' }))
+    await chip(page, 'Without a tag').waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Begin with the plants that match' }))
+    await page.getByText('Plants without a tag').waitFor()
+    await page.getByText('0 of 2 plants there').waitFor()
+    await page.reload()
+    await page.getByText('Plants without a tag').waitFor()
+  })
 
   inBrowser('show what a search finds in open groups, which keep the number of all their plants', async (opened) => {
     const { page } = opened
@@ -174,19 +158,15 @@ suite('the tags of the page, as a tree,', () => {
     await page.getByText('tagPrefix must have at most 200 characters').waitFor()
   })
 
-  inBrowser(
-    'fit a finger',
-    async (opened) => {
-      const { page } = opened
-      await fill(opened)
-      await page.getByRole('button', { name: 'Tools' }).tap()
-      await summary(page, /^Tags/).tap()
-      await page.locator('.panel summary', { hasText: 'conifer/' }).tap()
-      await page.getByRole('checkbox', { name: 'All of conifer/' }).waitFor()
-      await assertForFingers(page)
-    },
-    { viewport: PHONE, hasTouch: true },
-  )
+  onPhone('fit a finger', { hasTouch: true }, async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    await page.getByRole('button', { name: 'Tools' }).tap()
+    await summary(page, /^Tags/).tap()
+    await page.locator('.panel summary', { hasText: 'conifer/' }).tap()
+    await page.getByRole('checkbox', { name: 'All of conifer/' }).waitFor()
+    await assertForFingers(page)
+  })
 
   inBrowser('count all plants of groups that are not read to their end, and list 200 of their tags', async (opened) => {
     const { page, service } = opened

@@ -2,24 +2,10 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import { hashSecret, makeSecret, makeTokenId, SCOPES, type Token } from '../../src/domain/token.ts'
-import {
-  assertAccessible,
-  assertAtBothSizes,
-  assertFits,
-  holdAnswers,
-  NO_NETWORK,
-  openMenu,
-  openView,
-  PHONE,
-  pageTests,
-  pressOn,
-  signOut,
-  signOver,
-  tabTo,
-  until,
-  untilFocused,
-  withoutWaits,
-} from '../support/page.ts'
+import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
+import { openMenu, openView, pressOn, signOut, signOver, tabTo, untilFocused } from '../support/by-keyboard.ts'
+import { PHONE, pageTests, until } from '../support/page.ts'
+import { holdAnswers, NO_NETWORK, withoutWaits } from '../support/page-network.ts'
 import { codesIn } from '../support/pdf-pages.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { as, untilRefused } from '../support/tokens.ts'
@@ -34,153 +20,141 @@ async function store(service: Service, parts: Partial<Token>): Promise<{ secret:
 }
 
 suite('tokens on the page', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    `can be created, listed and revoked by keyboard alone, at ${PHONE.width} pixels`,
-    async ({ page, service }) => {
-      await openView(page, 'Tokens')
-      const name = `label printer ${PHONE.width}`
-      await tabTo(page, page.getByLabel('What is the token for?'))
-      await page.keyboard.type(name)
-      await pressOn(page, page.getByLabel('Add, change, delete and import plants'), 'Space')
-      await tabTo(page, page.getByLabel('Only plants with these tags'))
-      await page.keyboard.type('greenhouse 1/\nbed 3\n')
-      await tabTo(page, page.getByLabel('Last day'))
-      await page.keyboard.type('12312099')
-      await pressOn(page, page.getByRole('button', { name: 'Create a token' }))
-      const field = page.getByLabel(`The secret of ${name}`)
-      await tabTo(page, field)
-      const secret = await field.inputValue()
-      const authorization = `Bearer ${secret}`
-      const own = await service.send('GET', '/tokens/self', { authorization })
-      const { scopes, part } = own.json as Token
-      assert.deepEqual(
-        [scopes, part],
-        [
-          ['plants:read', 'plants:write'],
-          ['greenhouse 1/', 'bed 3'],
-        ],
-      )
-      const listed = page.getByRole('listitem').filter({ hasText: name })
-      await listed.getByText('Plants tagged greenhouse 1/…, bed 3').waitFor()
-      await page.getByText(name, { exact: true }).first().waitFor()
-      await page
-        .getByText(/expires Dec 31, 2099/)
-        .first()
-        .waitFor()
-      await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('button', { name: `I have copied it: ${name}` }))
-      await field.waitFor({ state: 'detached' })
-      const revoke = page.getByRole('button', { name: new RegExp(`^Revoke: ${name}`) })
-      await pressOn(page, revoke)
-      const dialog = page.getByRole('dialog', { name: `Revoke ${name}?` })
-      await dialog.waitFor()
-      await assertAtBothSizes(page)
-      await page.keyboard.press('Escape')
-      await untilFocused(page, revoke)
-      assert.equal((await service.send('GET', '/tokens/self', { authorization })).status, 200)
-      await page.keyboard.press('Enter')
-      await pressOn(page, dialog.getByRole('button', { name: 'Revoke', exact: true }))
-      await page.getByText(`Revoked ${name}`).waitFor()
-      await untilFocused(page, page.getByRole('listitem').filter({ hasText: name }))
-      await untilRefused(service, secret)
-      await page.reload()
-      await page
-        .getByText(/revoked \w+ \d/)
-        .first()
-        .waitFor()
-      assert.equal(await page.getByText(secret).count(), 0)
-    },
-    { viewport: PHONE },
-  )
+  onPhone('can be created, listed and revoked by keyboard alone', async ({ page, service }) => {
+    await openView(page, 'Tokens')
+    const name = `label printer ${PHONE.width}`
+    await tabTo(page, page.getByLabel('What is the token for?'))
+    await page.keyboard.type(name)
+    await pressOn(page, page.getByLabel('Add, change, delete and import plants'), 'Space')
+    await tabTo(page, page.getByLabel('Only plants with these tags'))
+    await page.keyboard.type('greenhouse 1/\nbed 3\n')
+    await tabTo(page, page.getByLabel('Last day'))
+    await page.keyboard.type('12312099')
+    await pressOn(page, page.getByRole('button', { name: 'Create a token' }))
+    const field = page.getByLabel(`The secret of ${name}`)
+    await tabTo(page, field)
+    const secret = await field.inputValue()
+    const authorization = `Bearer ${secret}`
+    const own = await service.send('GET', '/tokens/self', { authorization })
+    const { scopes, part } = own.json as Token
+    assert.deepEqual(
+      [scopes, part],
+      [
+        ['plants:read', 'plants:write'],
+        ['greenhouse 1/', 'bed 3'],
+      ],
+    )
+    const listed = page.getByRole('listitem').filter({ hasText: name })
+    await listed.getByText('Plants tagged greenhouse 1/…, bed 3').waitFor()
+    await page.getByText(name, { exact: true }).first().waitFor()
+    await page
+      .getByText(/expires Dec 31, 2099/)
+      .first()
+      .waitFor()
+    await assertAtBothSizes(page)
+    await pressOn(page, page.getByRole('button', { name: `I have copied it: ${name}` }))
+    await field.waitFor({ state: 'detached' })
+    const revoke = page.getByRole('button', { name: new RegExp(`^Revoke: ${name}`) })
+    await pressOn(page, revoke)
+    const dialog = page.getByRole('dialog', { name: `Revoke ${name}?` })
+    await dialog.waitFor()
+    await assertAtBothSizes(page)
+    await page.keyboard.press('Escape')
+    await untilFocused(page, revoke)
+    assert.equal((await service.send('GET', '/tokens/self', { authorization })).status, 200)
+    await page.keyboard.press('Enter')
+    await pressOn(page, dialog.getByRole('button', { name: 'Revoke', exact: true }))
+    await page.getByText(`Revoked ${name}`).waitFor()
+    await untilFocused(page, page.getByRole('listitem').filter({ hasText: name }))
+    await untilRefused(service, secret)
+    await page.reload()
+    await page
+      .getByText(/revoked \w+ \d/)
+      .first()
+      .waitFor()
+    assert.equal(await page.getByText(secret).count(), 0)
+  })
 
-  inBrowser(
-    `get a new secret by keyboard alone, beside the old one, at ${PHONE.width} pixels`,
-    async ({ page, service }) => {
-      const name = `gate ${PHONE.width}`
-      const { secret, token } = await store(service, { name })
-      await openView(page, 'Tokens')
-      const rotate = page.getByRole('button', { name: `New secret: ${name} (${token.id})` })
-      await pressOn(page, rotate)
-      const dialog = page.getByRole('dialog', { name: `A new secret for ${name}?` })
-      await dialog.waitFor()
-      await assertAtBothSizes(page)
-      await page.keyboard.press('Escape')
-      await untilFocused(page, rotate)
-      await page.keyboard.press('Enter')
-      await tabTo(page, dialog.getByLabel('The old secret works'))
-      await page.keyboard.type('for an hour')
-      await pressOn(page, dialog.getByRole('button', { name: 'New secret', exact: true }))
-      const field = page.getByLabel(`The secret of ${name}`)
-      await untilFocused(page, field)
-      await page.getByText(new RegExp(`The old secret, of ${token.id}, works until \\w`)).waitFor()
-      await assertAtBothSizes(page)
-      const made = await field.inputValue()
-      for (const each of [secret, made]) {
-        const own = await service.send('GET', '/tokens/self', as(each))
-        assert.deepEqual((own.json as { scopes: string[] }).scopes, token.scopes)
-      }
-      const items = page.getByRole('listitem').filter({ hasText: name })
-      await items
-        .filter({ hasText: token.id })
-        .getByText(/expires \w/)
-        .waitFor()
-      assert.equal(await items.count(), 2)
-      await pressOn(page, page.getByRole('button', { name: `I have copied it: ${name}` }))
-      await page.reload()
-      const replaced = page.getByRole('listitem').filter({ hasText: token.id })
-      await replaced.getByText(/expires \w/).waitFor()
-      assert.equal(await replaced.getByText('Ends in less than a day').count(), 0)
-      assert.equal(await page.getByText(made).count(), 0)
-    },
-    { viewport: PHONE },
-  )
+  onPhone('get a new secret by keyboard alone, beside the old one', async ({ page, service }) => {
+    const name = `gate ${PHONE.width}`
+    const { secret, token } = await store(service, { name })
+    await openView(page, 'Tokens')
+    const rotate = page.getByRole('button', { name: `New secret: ${name} (${token.id})` })
+    await pressOn(page, rotate)
+    const dialog = page.getByRole('dialog', { name: `A new secret for ${name}?` })
+    await dialog.waitFor()
+    await assertAtBothSizes(page)
+    await page.keyboard.press('Escape')
+    await untilFocused(page, rotate)
+    await page.keyboard.press('Enter')
+    await tabTo(page, dialog.getByLabel('The old secret works'))
+    await page.keyboard.type('for an hour')
+    await pressOn(page, dialog.getByRole('button', { name: 'New secret', exact: true }))
+    const field = page.getByLabel(`The secret of ${name}`)
+    await untilFocused(page, field)
+    await page.getByText(new RegExp(`The old secret, of ${token.id}, works until \\w`)).waitFor()
+    await assertAtBothSizes(page)
+    const made = await field.inputValue()
+    for (const each of [secret, made]) {
+      const own = await service.send('GET', '/tokens/self', as(each))
+      assert.deepEqual((own.json as { scopes: string[] }).scopes, token.scopes)
+    }
+    const items = page.getByRole('listitem').filter({ hasText: name })
+    await items
+      .filter({ hasText: token.id })
+      .getByText(/expires \w/)
+      .waitFor()
+    assert.equal(await items.count(), 2)
+    await pressOn(page, page.getByRole('button', { name: `I have copied it: ${name}` }))
+    await page.reload()
+    const replaced = page.getByRole('listitem').filter({ hasText: token.id })
+    await replaced.getByText(/expires \w/).waitFor()
+    assert.equal(await replaced.getByText('Ends in less than a day').count(), 0)
+    assert.equal(await page.getByText(made).count(), 0)
+  })
 
-  inBrowser(
-    `that end soon or are not used come first, each with the reason, at ${PHONE.width} pixels`,
-    async ({ page, service }) => {
-      const days = (count: number) => new Date(Date.now() + count * 86_400_000)
-      const at = `at ${PHONE.width}`
-      await store(service, { name: `ending ${at}`, expiresAt: days(3.5) })
-      await store(service, { name: `unused ${at}`, createdAt: days(-200), lastUsedAt: days(-100.5) })
-      const { token } = await store(service, {
-        name: `forgotten ${at}`,
-        createdAt: days(-91.5),
-        expiresAt: days(6.5),
-      })
-      await store(service, {
-        name: `lasting ${at}`,
-        expiresAt: days(8),
-        createdAt: days(-200),
-        lastUsedAt: days(-80),
-      })
-      await store(service, { name: `over ${at}`, expiresAt: days(-1), createdAt: days(-200) })
-      await store(service, { name: `revoked ${at}`, revokedAt: days(-1), createdAt: days(-200) })
-      await openView(page, 'Tokens')
-      const soon = page.getByRole('list', { name: 'Tokens to look at' }).getByRole('listitem').filter({ hasText: at })
-      await soon
-        .filter({ hasText: `ending ${at}` })
-        .getByText('Ends in 3 days')
-        .waitFor()
-      await soon
-        .filter({ hasText: `unused ${at}` })
-        .getByText('Not used for 100 days')
-        .waitFor()
-      const forgotten = soon.filter({ hasText: `forgotten ${at}` })
-      await forgotten.getByText('Ends in 6 days. Never used in 91 days').waitFor()
-      assert.equal(await soon.count(), 3)
-      const others = page.getByRole('list', { name: 'All other tokens' }).getByRole('listitem').filter({ hasText: at })
-      assert.equal(await others.count(), 3)
-      assert.equal(await others.getByRole('button', { name: 'New secret' }).count(), 1)
-      await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('button', { name: `Revoke: forgotten ${at} (${token.id})` }))
-      await pressOn(page, page.getByRole('button', { name: 'Revoke', exact: true }))
-      await untilFocused(page, forgotten.getByRole('button').or(forgotten))
-      await forgotten.getByText(/revoked \w/).waitFor()
-    },
-    { viewport: PHONE },
-  )
+  onPhone('that end soon or are not used come first, each with the reason', async ({ page, service }) => {
+    const days = (count: number) => new Date(Date.now() + count * 86_400_000)
+    const at = `at ${PHONE.width}`
+    await store(service, { name: `ending ${at}`, expiresAt: days(3.5) })
+    await store(service, { name: `unused ${at}`, createdAt: days(-200), lastUsedAt: days(-100.5) })
+    const { token } = await store(service, {
+      name: `forgotten ${at}`,
+      createdAt: days(-91.5),
+      expiresAt: days(6.5),
+    })
+    await store(service, {
+      name: `lasting ${at}`,
+      expiresAt: days(8),
+      createdAt: days(-200),
+      lastUsedAt: days(-80),
+    })
+    await store(service, { name: `over ${at}`, expiresAt: days(-1), createdAt: days(-200) })
+    await store(service, { name: `revoked ${at}`, revokedAt: days(-1), createdAt: days(-200) })
+    await openView(page, 'Tokens')
+    const soon = page.getByRole('list', { name: 'Tokens to look at' }).getByRole('listitem').filter({ hasText: at })
+    await soon
+      .filter({ hasText: `ending ${at}` })
+      .getByText('Ends in 3 days')
+      .waitFor()
+    await soon
+      .filter({ hasText: `unused ${at}` })
+      .getByText('Not used for 100 days')
+      .waitFor()
+    const forgotten = soon.filter({ hasText: `forgotten ${at}` })
+    await forgotten.getByText('Ends in 6 days. Never used in 91 days').waitFor()
+    assert.equal(await soon.count(), 3)
+    const others = page.getByRole('list', { name: 'All other tokens' }).getByRole('listitem').filter({ hasText: at })
+    assert.equal(await others.count(), 3)
+    assert.equal(await others.getByRole('button', { name: 'New secret' }).count(), 1)
+    await assertAtBothSizes(page)
+    await pressOn(page, page.getByRole('button', { name: `Revoke: forgotten ${at} (${token.id})` }))
+    await pressOn(page, page.getByRole('button', { name: 'Revoke', exact: true }))
+    await untilFocused(page, forgotten.getByRole('button').or(forgotten))
+    await forgotten.getByText(/revoked \w/).waitFor()
+  })
 
   inBrowser(
     'of one name, made one after the other, have their ids in the titles, and the next name is by itself',
@@ -237,6 +211,7 @@ suite('tokens on the page', () => {
 
   inBrowser(
     'with another secret are not made where the page may not, or the network is gone',
+    { expected: NO_NETWORK },
     async (opened) => {
       const { page, context, service, address } = opened
       const { token } = await store(service, { name: 'wide' })
@@ -263,7 +238,6 @@ suite('tokens on the page', () => {
       await rotate('0')
       await page.getByText(`The old secret, of ${token.id}, no longer works.`).waitFor()
     },
-    { expected: NO_NETWORK },
   )
 
   inBrowser('with which the person is signed in get a new secret, and do not end at once', async (opened) => {
@@ -321,6 +295,7 @@ suite('tokens on the page', () => {
 
   inBrowser(
     'end in the year 9999 at the latest, in UTC, and the page says so',
+    { timezoneId: 'America/New_York' },
     async ({ page }) => {
       await openView(page, 'Tokens')
       await page.getByLabel('What is the token for?').fill('for ever')
@@ -333,54 +308,49 @@ suite('tokens on the page', () => {
       await page.getByRole('button', { name: 'Create a token' }).click()
       await page.getByText(/expires Dec 30, 9999/).waitFor()
     },
-    { timezoneId: 'America/New_York' },
   )
 
-  inBrowser(
-    `sign a phone in by a code, and can be copied with one key, at ${PHONE.width} pixels`,
-    async ({ page, context, address }) => {
-      await openView(page, 'Tokens')
-      const name = page.getByLabel('What is the token for?')
-      await name.fill('phone')
-      await page.getByRole('button', { name: 'Create a token' }).click()
-      const secret = await page.getByLabel('The secret of phone').inputValue()
-      const code = page.getByRole('img', { name: 'Code that signs in as phone' })
-      await page.getByText('A code that signs a phone in needs the address below.').waitFor()
-      assert.equal(await code.count(), 0, 'a code with 127.0.0.1 leads a phone to itself')
-      const base = page.getByLabel('Address of the service, for phones')
-      await base.fill('phones')
-      await page.getByText('must be an address such as').waitFor()
-      await base.fill('http://192.168.1.20:8080/')
-      await assertAccessible(page)
-      await assertFits(page)
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme })
-        const [found] = await codesIn(await code.screenshot())
-        assert.equal(found?.text, `http://192.168.1.20:8080/#token=${secret}`)
-      }
-      for (const [button, copied] of [
-        ['Copy: phone', secret],
-        ['Copy a sign-in link: phone', `http://192.168.1.20:8080/#token=${secret}`],
-      ] as const) {
-        await pressOn(page, page.getByRole('button', { name: button }))
-        await page.getByText('Copied.').waitFor()
-        await untilFocused(page, page.getByRole('button', { name: button }))
-        await name.fill('')
-        await name.press('Control+V')
-        assert.equal(await name.inputValue(), copied)
-      }
-      await page.evaluate('document.execCommand = () => false')
-      await pressOn(page, page.getByRole('button', { name: 'Copy: phone' }), 'Enter', 'Shift+Tab')
-      await page.getByText('This browser does not allow copying. Select the secret and copy it yourself.').waitFor()
-      const phone = await (context.browser() ?? assert.fail()).newContext({ viewport: PHONE })
-      const onPhone = await phone.newPage()
-      await onPhone.goto(`${address}#token=${secret}`)
-      await onPhone.getByText('Signed in as phone').waitFor()
-      await onPhone.getByRole('button', { name: 'Remember on this device' }).waitFor()
-      await phone.close()
-    },
-    { viewport: PHONE },
-  )
+  onPhone('sign a phone in by a code, and can be copied with one key', async ({ page, context, address }) => {
+    await openView(page, 'Tokens')
+    const name = page.getByLabel('What is the token for?')
+    await name.fill('phone')
+    await page.getByRole('button', { name: 'Create a token' }).click()
+    const secret = await page.getByLabel('The secret of phone').inputValue()
+    const code = page.getByRole('img', { name: 'Code that signs in as phone' })
+    await page.getByText('A code that signs a phone in needs the address below.').waitFor()
+    assert.equal(await code.count(), 0, 'a code with 127.0.0.1 leads a phone to itself')
+    const base = page.getByLabel('Address of the service, for phones')
+    await base.fill('phones')
+    await page.getByText('must be an address such as').waitFor()
+    await base.fill('http://192.168.1.20:8080/')
+    await assertAccessible(page)
+    await assertFits(page)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      const [found] = await codesIn(await code.screenshot())
+      assert.equal(found?.text, `http://192.168.1.20:8080/#token=${secret}`)
+    }
+    for (const [button, copied] of [
+      ['Copy: phone', secret],
+      ['Copy a sign-in link: phone', `http://192.168.1.20:8080/#token=${secret}`],
+    ] as const) {
+      await pressOn(page, page.getByRole('button', { name: button }))
+      await page.getByText('Copied.').waitFor()
+      await untilFocused(page, page.getByRole('button', { name: button }))
+      await name.fill('')
+      await name.press('Control+V')
+      assert.equal(await name.inputValue(), copied)
+    }
+    await page.evaluate('document.execCommand = () => false')
+    await pressOn(page, page.getByRole('button', { name: 'Copy: phone' }), 'Enter', 'Shift+Tab')
+    await page.getByText('This browser does not allow copying. Select the secret and copy it yourself.').waitFor()
+    const phone = await (context.browser() ?? assert.fail()).newContext({ viewport: PHONE })
+    const onPhone = await phone.newPage()
+    await onPhone.goto(`${address}#token=${secret}`)
+    await onPhone.getByText('Signed in as phone').waitFor()
+    await onPhone.getByRole('button', { name: 'Remember on this device' }).waitFor()
+    await phone.close()
+  })
 
   inBrowser('show their secrets until the person has kept them', async ({ page }) => {
     await openView(page, 'Tokens')
@@ -403,6 +373,7 @@ suite('tokens on the page', () => {
 
   inBrowser(
     'are kept as they were typed when the network is gone, and told of when they were not revoked',
+    { expected: NO_NETWORK },
     async ({ page, context }) => {
       await page.clock.install()
       await openView(page, 'Tokens')
@@ -429,7 +400,6 @@ suite('tokens on the page', () => {
       await withoutWaits(page, page.getByText('“Revoke: a season” failed. The service cannot be reached.'))
       await context.setOffline(false)
     },
-    { expected: NO_NETWORK },
   )
 
   // The last test: the tokens stay.

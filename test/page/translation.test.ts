@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { BrowserContext, Request } from 'playwright-core'
-import { PHONE, pageTests } from '../support/page.ts'
+import { pageTests } from '../support/page.ts'
 import { plantSome, tour } from '../support/page-languages.ts'
 import { SECRET, withService } from '../support/service.ts'
 import { translator } from '../support/translator.ts'
@@ -47,23 +47,19 @@ async function texts(context: BrowserContext, address: string): Promise<readonly
 }
 
 suite('the page, under the translation of a browser,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    'says in every view what it says without one, and leaves names and tags alone',
-    async (opened) => {
-      const { context, service, address, t } = opened
-      await plantSome(service)
-      const plain = await texts(context, address)
-      const other = await withService(t, {})
-      await plantSome(other)
-      await context.addInitScript(translator('text'))
-      const translated = await texts(context, `http://127.0.0.1:${other.port}/`)
-      assert.equal(translated.length, plain.length)
-      for (const [i, text] of plain.entries()) assert.equal(translated[i], text)
-    },
-    { viewport: PHONE },
-  )
+  onPhone('says in every view what it says without one, and leaves names and tags alone', async (opened) => {
+    const { context, service, address, t } = opened
+    await plantSome(service)
+    const plain = await texts(context, address)
+    const other = await withService(t, {})
+    await plantSome(other)
+    await context.addInitScript(translator('text'))
+    const translated = await texts(context, `http://127.0.0.1:${other.port}/`)
+    assert.equal(translated.length, plain.length)
+    for (const [i, text] of plain.entries()) assert.equal(translated[i], text)
+  })
 
   inBrowser(
     'counts what is selected, and keeps the order of its texts',

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import { NO_NETWORK, pageTests, pressOn } from '../support/page.ts'
+import { pressOn } from '../support/by-keyboard.ts'
+import { pageTests } from '../support/page.ts'
+import { NO_NETWORK } from '../support/page-network.ts'
 import { line, nothingWaits, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 
@@ -19,10 +21,11 @@ async function addAs(page: Page, id: number, name: string): Promise<void> {
 }
 
 suite('two plants under one id, without a network,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser } = pageTests()
 
   inBrowser(
     'stay two: a new one never replaces an edited one, nor another new one, nor is it replaced',
+    { expected: NO_NETWORK },
     async ({ page, context, service }) => {
       for (const id of [6010, 6011]) await service.create({ id, name: `Rosa ${id}`, tag: 'bed' })
       await page.reload()
@@ -63,11 +66,11 @@ suite('two plants under one id, without a network,', () => {
         { id: 6012, name: 'Abies alba' },
       ])
     },
-    { expected: NO_NETWORK },
   )
 
   inBrowser(
     'stay two in two tabs and at a label, and a plant that waits to be deleted gives its id away',
+    { expected: NO_NETWORK },
     async ({ page, context, service, address }) => {
       await service.create({ id: 6020, name: 'Tilia', tag: 'bed' })
       await page.reload()
@@ -100,6 +103,5 @@ suite('two plants under one id, without a network,', () => {
         { id: 6022, name: 'Salix' },
       ])
     },
-    { expected: NO_NETWORK },
   )
 })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Route } from 'playwright-core'
-import { assertAccessible, intercept, NO_NETWORK, pageTests, withoutWaits } from '../support/page.ts'
+import { assertAccessible } from '../support/accessible.ts'
+import { pageTests } from '../support/page.ts'
+import { intercept, NO_NETWORK, withoutWaits } from '../support/page-network.ts'
 import { line, nothingWaits, rename, rowOf } from '../support/page-plants.ts'
 
 /** The answer of a network that wants a sign-in of its own. */
@@ -16,7 +18,7 @@ const refusing =
   }
 
 suite('a change that waits', () => {
-  const inBrowser = pageTests()
+  const { inBrowser } = pageTests()
 
   inBrowser('stays where the service refuses a further one of its plant', async ({ page, service }) => {
     await service.create({ id: 1, name: 'Corylus' })
@@ -42,6 +44,7 @@ suite('a change that waits', () => {
 
   inBrowser(
     'holds no other one up while the service fails at it, says why, and is tried again',
+    { expected: NO_NETWORK },
     async ({ page, context, service }) => {
       for (const id of [4, 5]) await service.create({ id, name: `Acer ${id}` })
       await page.clock.install()
@@ -65,11 +68,11 @@ suite('a change that waits', () => {
       await withoutWaits(page, page.getByText('Nothing waits.'))
       assert.equal((await service.send('GET', '/plants/4')).body, '{"id":4,"name":"Acer campestre"}')
     },
-    { expected: NO_NETWORK },
   )
 
   inBrowser(
     'shows its new plant in the view of its label, though the service has none',
+    { expected: NO_NETWORK },
     async ({ page, address, context }) => {
       await page.goto(`${address}#/plant?id=6`)
       const fault = { status: 500, json: { error: 50001, message: 'An unexpected error occurred.' } }
@@ -83,6 +86,5 @@ suite('a change that waits', () => {
       await page.reload()
       await rowOf(page, 6).getByText('Salix alba').waitFor()
     },
-    { expected: NO_NETWORK },
   )
 })

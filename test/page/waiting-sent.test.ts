@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import { intercept, NO_NETWORK, pageTests, pressOn } from '../support/page.ts'
+import { pressOn } from '../support/by-keyboard.ts'
+import { pageTests } from '../support/page.ts'
+import { intercept, NO_NETWORK } from '../support/page-network.ts'
 import { line, nothingWaits, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 suite('a change that waits', () => {
-  const inBrowser = pageTests()
+  const { inBrowser } = pageTests()
 
   for (const [id, when] of [
     [1, 'while it is on its way'],
@@ -15,6 +17,7 @@ suite('a change that waits', () => {
   ] as const) {
     inBrowser(
       `is sent as it was, and then as the person wants it by now, where they edit it ${when}`,
+      { expected: NO_NETWORK },
       async ({ page, context, service }) => {
         await service.create({ id, name: 'Acer' })
         await page.reload()
@@ -43,12 +46,12 @@ suite('a change that waits', () => {
           ['Acer', 'Acer rubrum', 'Acer saccharum'],
         )
       },
-      { expected: NO_NETWORK },
     )
   }
 
   inBrowser(
     'goes out only after the service has said which store it has',
+    { expected: NO_NETWORK },
     async ({ page, context, service, t }) => {
       const other = await withService(t)
       for (const each of [service, other]) await each.create({ id: 2, name: 'Fagus' })
@@ -75,7 +78,6 @@ suite('a change that waits', () => {
       await line(page, '1 change is for another store, or for this one before it was restored')
       assert.ok(!sent.includes('PATCH'))
     },
-    { expected: NO_NETWORK },
   )
 })
 

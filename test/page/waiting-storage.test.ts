@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
-import { inEachLook } from '../support/each-look.ts'
-import { assertAccessible, NO_NETWORK, pageTests } from '../support/page.ts'
+import { assertAccessible } from '../support/accessible.ts'
+import { pageTests } from '../support/page.ts'
+import { NO_NETWORK } from '../support/page-network.ts'
 import { fill, line, nothingWaits, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, withService } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
@@ -41,11 +42,11 @@ async function emptyStorage(page: Page, context: BrowserContext): Promise<void> 
 }
 
 suite('what waits on a device', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, inEachLook } = pageTests()
 
   inEachLook(
-    inBrowser,
     'comes back where its storage is emptied under an open tab, and is sent',
+    { expected: NO_NETWORK },
     async ({ page, context, service }, round) => {
       const ids = [1, 2, 3].map((id) => 100 * (round + 1) + id)
       const [first = 0, second = 0, third = 0] = ids
@@ -75,12 +76,11 @@ suite('what waits on a device', () => {
         { id: third, name: 'Carex flava' },
       ])
     },
-    { expected: NO_NETWORK },
   )
 
   inEachLook(
-    inBrowser,
     'is announced when it waits, in this tab and in another one, and not at an ordinary save',
+    { expected: NO_NETWORK },
     async ({ page, context, service, address }, round) => {
       const id = 10 + round
       await service.create({ id, name: 'Iris' })
@@ -106,12 +106,11 @@ suite('what waits on a device', () => {
       await context.setOffline(false)
       for (const tab of [page, other]) await nothingWaits(tab)
     },
-    { expected: NO_NETWORK },
   )
 
   inEachLook(
-    inBrowser,
     'never goes out to another store behind the same address, as after a restore',
+    { expected: NO_NETWORK },
     async ({ page, context, service, t }, round) => {
       const id = 70 + round
       const other = await withService(t)
@@ -140,12 +139,11 @@ suite('what waits on a device', () => {
       assert.deepEqual(await storedPlant(other, id), { id, name: 'Fagus' })
       await context.unrouteAll({ behavior: 'ignoreErrors' })
     },
-    { expected: NO_NETWORK },
   )
 
   inEachLook(
-    inBrowser,
     'never goes out with the token of another person, unless that person takes it over',
+    { expected: NO_NETWORK },
     async ({ page, context, service, address }, round) => {
       const id = 60 + round
       await service.create({ id, name: 'Ulmus' })
@@ -180,11 +178,11 @@ suite('what waits on a device', () => {
       await nothingWaits(page)
       assert.deepEqual(await storedPlant(service, id), { id, name: 'Ulmus minor' })
     },
-    { expected: NO_NETWORK },
   )
 
   inBrowser(
     'may stay when the browser runs out of room, which the page asks for when the first change waits',
+    { expected: NO_NETWORK },
     async ({ page, context, service }) => {
       await service.create({ id: 20, name: 'Poa' })
       await page.reload()
@@ -208,11 +206,11 @@ suite('what waits on a device', () => {
       await rowOf(page, 20).getByText('will be deleted').waitFor()
       assert.equal(await page.evaluate('asked'), 1)
     },
-    { expected: NO_NETWORK },
   )
 
   inBrowser(
     'goes out in its order, each change by one request, and reads no other one',
+    { expected: NO_NETWORK },
     async ({ page, context, service }) => {
       const [first, count] = [1000, 100]
       await fill(service, first, count, 'Ficus')
@@ -257,6 +255,5 @@ suite('what waits on a device', () => {
       )
       assert.ok((await page.evaluate<number>('read')) <= 3 * count, 'each change reads all of them')
     },
-    { expected: NO_NETWORK },
   )
 })

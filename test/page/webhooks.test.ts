@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import {
-  assertAtBothSizes,
-  NO_NETWORK,
-  openView,
-  PHONE,
-  pageTests,
-  pressOn,
-  signOver,
-  untilFocused,
-  withoutWaits,
-} from '../support/page.ts'
+import { assertAtBothSizes } from '../support/accessible.ts'
+import { openView, pressOn, signOver, untilFocused } from '../support/by-keyboard.ts'
+import { PHONE, pageTests } from '../support/page.ts'
+import { NO_NETWORK, withoutWaits } from '../support/page-network.ts'
 import { startReceiver } from '../support/receiver.ts'
 import type { Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -31,68 +24,65 @@ async function clear(service: Service): Promise<void> {
 }
 
 suite('webhooks on the page', () => {
-  const inBrowser = pageTests(async () => LOCAL)
+  const { inBrowser, onPhone } = pageTests(async () => LOCAL)
 
-  inBrowser(
-    `are listed with state, test and deliveries by keyboard alone, at ${PHONE.width} pixels`,
-    async ({ page, service, t }) => {
-      await clear(service)
-      const receiver = await startReceiver(t)
-      const gone = await startReceiver(t, { respond: (response) => response.writeHead(410).end('no such <garden>') })
-      const works = await createdWebhook(service, { url: receiver.url, description: 'label printer' })
-      const ended = await createdWebhook(service, { url: `${gone.url}/${'long'.repeat(100)}` })
-      const paused = await createdWebhook(service, { url: receiver.url, description: 'in winter' })
-      await patchWebhook(service, paused.id, { state: 'paused' })
-      await sendJson(service, 'PUT', `/plants/${PHONE.width}`, { name: 'Fern' })
-      await untilState(service, ended.id, 'failed')
-      await until(async () => (await deliveriesOf(service, works.id)).length === 1, 'nothing is delivered')
-      await untilPending(service, { [works.id]: 0, [ended.id]: 1 })
-      await openView(page, 'Webhooks')
-      const itemOf = (id: string) => page.getByRole('listitem').filter({ has: page.getByText(id, { exact: true }) })
-      await itemOf(works.id)
-        .getByText(/^active, since .*; 0 events wait$/)
-        .waitFor()
-      await itemOf(ended.id)
-        .getByText(/^failed: its receiver said that it is gone, since .*; 1 event waits$/)
-        .waitFor()
-      await itemOf(paused.id)
-        .getByText(/^paused: somebody paused it, since/)
-        .waitFor()
-      await assertAtBothSizes(page)
+  onPhone('are listed with state, test and deliveries by keyboard alone', async ({ page, service, t }) => {
+    await clear(service)
+    const receiver = await startReceiver(t)
+    const gone = await startReceiver(t, { respond: (response) => response.writeHead(410).end('no such <garden>') })
+    const works = await createdWebhook(service, { url: receiver.url, description: 'label printer' })
+    const ended = await createdWebhook(service, { url: `${gone.url}/${'long'.repeat(100)}` })
+    const paused = await createdWebhook(service, { url: receiver.url, description: 'in winter' })
+    await patchWebhook(service, paused.id, { state: 'paused' })
+    await sendJson(service, 'PUT', `/plants/${PHONE.width}`, { name: 'Fern' })
+    await untilState(service, ended.id, 'failed')
+    await until(async () => (await deliveriesOf(service, works.id)).length === 1, 'nothing is delivered')
+    await untilPending(service, { [works.id]: 0, [ended.id]: 1 })
+    await openView(page, 'Webhooks')
+    const itemOf = (id: string) => page.getByRole('listitem').filter({ has: page.getByText(id, { exact: true }) })
+    await itemOf(works.id)
+      .getByText(/^active, since .*; 0 events wait$/)
+      .waitFor()
+    await itemOf(ended.id)
+      .getByText(/^failed: its receiver said that it is gone, since .*; 1 event waits$/)
+      .waitFor()
+    await itemOf(paused.id)
+      .getByText(/^paused: somebody paused it, since/)
+      .waitFor()
+    await assertAtBothSizes(page)
 
-      const test = page.getByRole('button', { name: `Test: ${works.id}` })
-      await pressOn(page, test)
-      await page.getByText(/^The receiver answered 204 after [\d,]+ ms/).waitFor()
-      await untilFocused(page, test)
-      await pressOn(page, page.getByRole('button', { name: /^Dismiss: The receiver answered/ }))
-      assert.match(receiver.received.at(-1)?.body ?? '', /"webhook.test"/)
+    const test = page.getByRole('button', { name: `Test: ${works.id}` })
+    await pressOn(page, test)
+    await page.getByText(/^The receiver answered 204 after [\d,]+ ms/).waitFor()
+    await untilFocused(page, test)
+    await pressOn(page, page.getByRole('button', { name: /^Dismiss: The receiver answered/ }))
+    assert.match(receiver.received.at(-1)?.body ?? '', /"webhook.test"/)
 
-      const deliveries = page.getByRole('button', { name: `Deliveries: ${works.id}` })
-      await pressOn(page, deliveries)
-      await itemOf(works.id)
-        .getByText(/plant\.created, delivered with 204 after [\d,]+ ms/)
-        .waitFor()
-      assert.equal(await deliveries.getAttribute('aria-expanded'), 'true')
-      await pressOn(page, page.getByRole('button', { name: `Deliveries: ${ended.id}` }))
-      await itemOf(ended.id)
-        .getByText(/plant\.created, the status 410 after [\d,]+ ms/)
-        .waitFor()
-      await pressOn(page, page.getByRole('button', { name: `Deliveries: ${paused.id}` }))
-      await page.getByText('Nothing was sent in the last 7 days.').waitFor()
-      await assertAtBothSizes(page)
-      await pressOn(page, deliveries, 'Space', 'Shift+Tab')
-      await page.getByText(/delivered with 204/).waitFor({ state: 'detached' })
+    const deliveries = page.getByRole('button', { name: `Deliveries: ${works.id}` })
+    await pressOn(page, deliveries)
+    await itemOf(works.id)
+      .getByText(/plant\.created, delivered with 204 after [\d,]+ ms/)
+      .waitFor()
+    assert.equal(await deliveries.getAttribute('aria-expanded'), 'true')
+    await pressOn(page, page.getByRole('button', { name: `Deliveries: ${ended.id}` }))
+    await itemOf(ended.id)
+      .getByText(/plant\.created, the status 410 after [\d,]+ ms/)
+      .waitFor()
+    await pressOn(page, page.getByRole('button', { name: `Deliveries: ${paused.id}` }))
+    await page.getByText('Nothing was sent in the last 7 days.').waitFor()
+    await assertAtBothSizes(page)
+    await pressOn(page, deliveries, 'Space', 'Shift+Tab')
+    await page.getByText(/delivered with 204/).waitFor({ state: 'detached' })
 
-      await pressOn(page, page.getByRole('button', { name: `Test: ${ended.id}` }))
-      await page.getByText('The test failed: the status 410').waitFor()
-      await assertAtBothSizes(page)
-      assert.equal(await page.getByText(works.secret).count(), 0)
-    },
-    { viewport: PHONE },
-  )
+    await pressOn(page, page.getByRole('button', { name: `Test: ${ended.id}` }))
+    await page.getByText('The test failed: the status 410').waitFor()
+    await assertAtBothSizes(page)
+    assert.equal(await page.getByText(works.secret).count(), 0)
+  })
 
   inBrowser(
     'say where there are none, and where the service is away',
+    { expected: NO_NETWORK },
     async ({ page, service, context, address }) => {
       await clear(service)
       const { secret } = await service.issueToken(['webhooks'])
@@ -110,6 +100,5 @@ suite('webhooks on the page', () => {
       await test.click()
       await page.getByText('The test failed: nothing answers at this address').waitFor()
     },
-    { expected: NO_NETWORK },
   )
 })

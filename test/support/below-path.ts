@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { openMenu, openView, until } from './page.ts'
+import { openMenu, openView } from './by-keyboard.ts'
+import { until } from './page.ts'
 import { codesIn } from './pdf-pages.ts'
 import { SECRET, type Service } from './service.ts'
 

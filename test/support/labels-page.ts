@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
-import { type Opened, openView } from './page.ts'
+import { openView } from './by-keyboard.ts'
+import type { Opened } from './page.ts'
 import { bytesOf } from './page-files.ts'
 import { type DrawnPage, drawPages } from './pdf-pages.ts'
 

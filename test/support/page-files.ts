@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { buffer } from 'node:stream/consumers'
 import type { Download, Page } from 'playwright-core'
 import { sheetsIn } from '../../src/import/workbook/workbook.ts'
-import { type Opened, openView, pressOn } from './page.ts'
+import { openView, pressOn } from './by-keyboard.ts'
+import type { Opened } from './page.ts'
 import type { Service } from './service.ts'
 
 /** Opens a file in the view of imports. */

@@ -1,19 +1,12 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
+import { assertAtBothSizes } from '../support/accessible.ts'
+import { pressOn, signOver } from '../support/by-keyboard.ts'
 import { untilKept } from '../support/kept.ts'
-import {
-  assertAtBothSizes,
-  DESKTOP,
-  intercept,
-  NO_NETWORK,
-  type Opened,
-  PHONE,
-  pageTests,
-  pressOn,
-  signOver,
-} from '../support/page.ts'
+import { DESKTOP, type Opened, PHONE, pageTests } from '../support/page.ts'
 import { choose, empty } from '../support/page-files.ts'
+import { intercept, NO_NETWORK } from '../support/page-network.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { as, createdToken } from '../support/tokens.ts'
 
@@ -141,11 +134,12 @@ const DEVICES = [
 ]
 
 suite('the page, for the last actions,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
   for (const { viewport, locale, link, undo, sure, renamed, counts, begins } of DEVICES) {
     inBrowser(
       `takes back an import of three parts and a rename of its tag, ${begins}, in 5 clicks, on another device whose clock is a day behind, in ${locale} at ${viewport.width} pixels`,
+      { expected: NO_NETWORK, remembers: SECRET },
       async (opened) => {
         const { service } = opened
         await empty(service)
@@ -180,12 +174,11 @@ suite('the page, for the last actions,', () => {
         }
         assert.equal(other.clicks(), 5)
       },
-      { expected: NO_NETWORK, remembers: SECRET },
     )
   }
 
-  inBrowser(
-    `undoes another one's import, leaves what was changed since, and undoes the undo, by keyboard alone, at ${PHONE.width} pixels`,
+  onPhone(
+    `undoes another one's import, leaves what was changed since, and undoes the undo, by keyboard alone`,
     async ({ page, service, address }) => {
       const count = 130
       await empty(service)
@@ -221,7 +214,6 @@ suite('the page, for the last actions,', () => {
       assert.equal(await page.getByText(/^Undone .* by own$/).count(), 1, 'the undo is undone, and not the import')
       assert.equal((await service.plants()).length, count + 1)
     },
-    { viewport: PHONE },
   )
 
   inBrowser('takes back several changes of a plant at once, from its history', async ({ page, service, address }) => {
@@ -290,7 +282,7 @@ suite('the page, for the last actions,', () => {
 })
 
 suite('the page, for a service without a log of changes,', () => {
-  const inBrowser = pageTests(async () => ({ changesKeep: '0s' }))
+  const { inBrowser } = pageTests(async () => ({ changesKeep: '0s' }))
 
   inBrowser('says that there are no actions', async ({ page, address }) => {
     await page.goto(`${address}#/actions`)

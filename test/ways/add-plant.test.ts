@@ -1,60 +1,50 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
+import { assertAccessible, assertFits } from '../support/accessible.ts'
+import { pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { untilCount } from '../support/labels.ts'
-import {
-  assertAccessible,
-  assertFits,
-  holdAnswers,
-  PHONE,
-  pageTests,
-  pressOn,
-  tabTo,
-  untilFocused,
-} from '../support/page.ts'
+import { pageTests } from '../support/page.ts'
+import { holdAnswers } from '../support/page-network.ts'
 import { rowOf, storedPlant } from '../support/page-plants.ts'
 
 suite('the page, for new plants,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    `adds plants with the next free id and with a typed id, by keyboard alone, at ${PHONE.width} pixels`,
-    async ({ page, service }) => {
-      const proposed = (await service.send('GET', '/ids')).json as { next: number }
-      const name = page.getByLabel('Name', { exact: true })
-      await pressOn(page, page.getByRole('button', { name: 'Not now' }))
-      await pressOn(page, page.getByRole('button', { name: 'Add a plant' }))
-      await page.getByText(`Id: ${proposed.next}`).waitFor()
-      await untilFocused(page, name)
-      await page.keyboard.type('Ginkgo biloba')
-      await page.keyboard.press('Tab')
-      await page.keyboard.type('tree')
-      await assertAccessible(page)
-      await assertFits(page)
-      await page.keyboard.press('Enter')
-      await page.getByText(`Added ${proposed.next} Ginkgo biloba`).waitFor()
-      await untilFocused(page, name)
-      const own = '9223372036854775807'
-      await pressOn(page, page.getByRole('button', { name: 'Change the id' }))
-      await untilFocused(page, page.getByLabel('Id', { exact: true }))
-      await page.keyboard.type(own)
-      await tabTo(page, name)
-      await page.keyboard.type('End')
-      // The field still has the tag of the previous plant, and Tab selects all of it.
-      await tabTo(page, page.getByLabel('Tag', { exact: true }))
-      await page.keyboard.press('Delete')
-      await pressOn(page, page.getByRole('button', { name: 'Add', exact: true }))
-      await rowOf(page, own).waitFor()
-      await untilFocused(page, name)
-      const dismiss = page.getByRole('button', { name: /^Dismiss: / })
-      await pressOn(page, dismiss.first())
-      await untilFocused(page, dismiss.first())
-      await page.keyboard.press('Enter')
-      await untilFocused(page, page.locator('main'))
-      assert.equal((await service.send('GET', `/plants/${own}`)).body, `{"id":${own},"name":"End"}`)
-      await service.send('DELETE', `/plants/${own}`)
-    },
-    { viewport: PHONE },
-  )
+  onPhone('adds plants with the next free id and with a typed id, by keyboard alone', async ({ page, service }) => {
+    const proposed = (await service.send('GET', '/ids')).json as { next: number }
+    const name = page.getByLabel('Name', { exact: true })
+    await pressOn(page, page.getByRole('button', { name: 'Not now' }))
+    await pressOn(page, page.getByRole('button', { name: 'Add a plant' }))
+    await page.getByText(`Id: ${proposed.next}`).waitFor()
+    await untilFocused(page, name)
+    await page.keyboard.type('Ginkgo biloba')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('tree')
+    await assertAccessible(page)
+    await assertFits(page)
+    await page.keyboard.press('Enter')
+    await page.getByText(`Added ${proposed.next} Ginkgo biloba`).waitFor()
+    await untilFocused(page, name)
+    const own = '9223372036854775807'
+    await pressOn(page, page.getByRole('button', { name: 'Change the id' }))
+    await untilFocused(page, page.getByLabel('Id', { exact: true }))
+    await page.keyboard.type(own)
+    await tabTo(page, name)
+    await page.keyboard.type('End')
+    // The field still has the tag of the previous plant, and Tab selects all of it.
+    await tabTo(page, page.getByLabel('Tag', { exact: true }))
+    await page.keyboard.press('Delete')
+    await pressOn(page, page.getByRole('button', { name: 'Add', exact: true }))
+    await rowOf(page, own).waitFor()
+    await untilFocused(page, name)
+    const dismiss = page.getByRole('button', { name: /^Dismiss: / })
+    await pressOn(page, dismiss.first())
+    await untilFocused(page, dismiss.first())
+    await page.keyboard.press('Enter')
+    await untilFocused(page, page.locator('main'))
+    assert.equal((await service.send('GET', `/plants/${own}`)).body, `{"id":${own},"name":"End"}`)
+    await service.send('DELETE', `/plants/${own}`)
+  })
 
   inBrowser(
     'moves the focus to the name of a new plant at once, never away from what a person does, and keeps the next name',
@@ -105,6 +95,7 @@ suite('the page, for new plants,', () => {
 
   inBrowser(
     'says below each field that its text is too long, before it is sent, and again when the service refuses it',
+    { locale: 'de-DE' },
     async ({ page, service }) => {
       const [longName, longTag] = ['Ein Name darf höchstens 1.000 Zeichen haben.', 'Ein Schlagwort darf höchstens 200']
       const [name, tag] = ['🌵'.repeat(1000), '🌱'.repeat(200)]
@@ -133,6 +124,5 @@ suite('the page, for new plants,', () => {
       assert.deepEqual(await storedPlant(service, id), { id: Number(id), name, tag })
       await service.send('DELETE', `/plants/${id}`)
     },
-    { locale: 'de-DE' },
   )
 })

@@ -2,23 +2,11 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
-import { inEachLook } from '../support/each-look.ts'
+import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
+import { openView, pressOn, signOver, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { untilCount } from '../support/labels.ts'
-import {
-  assertAccessible,
-  assertAtBothSizes,
-  assertFits,
-  intercept,
-  type Opened,
-  openView,
-  PHONE,
-  pageTests,
-  pressOn,
-  signOver,
-  tabTo,
-  until,
-  untilFocused,
-} from '../support/page.ts'
+import { type Opened, pageTests, until } from '../support/page.ts'
+import { intercept } from '../support/page-network.ts'
 import { patchPlant, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
@@ -38,39 +26,35 @@ async function plantIn({ page, service }: Opened, name: string, tag = 'tree'): P
 }
 
 suite('the page, for changes of plants,', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone, inEachLook } = pageTests()
 
-  inBrowser(
-    `edits in the table and deletes with undo, by keyboard alone, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page, service } = opened
-      const { id, row } = await plantIn(opened, 'Acer')
-      await pressOn(page, row)
-      await untilFocused(page, page.getByLabel(`Name: ${id}`))
-      await page.keyboard.press('Control+A')
-      await page.keyboard.type(`Acer palmatum x${id}`)
-      await page.keyboard.press('Tab')
-      await page.keyboard.press('Control+A')
-      await page.keyboard.press('Delete')
-      await assertAtBothSizes(page)
-      await page.keyboard.press('Enter')
-      await page.getByText(`Saved ${id}`).waitFor()
-      assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
-      await untilFocused(page, row)
-      await page.keyboard.press('F2')
-      await untilFocused(page, page.getByLabel(`Name: ${id}`))
-      await page.keyboard.type('never saved')
-      await page.keyboard.press('Escape')
-      await untilFocused(page, row)
-      await page.keyboard.press('Delete')
-      await page.getByText(`Deleted ${id}`).waitFor()
-      assert.equal(await storedPlant(service, id), undefined)
-      await pressOn(page, page.getByRole('button', { name: 'Undo' }))
-      await row.waitFor()
-      assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
-    },
-    { viewport: PHONE },
-  )
+  onPhone('edits in the table and deletes with undo, by keyboard alone', async (opened) => {
+    const { page, service } = opened
+    const { id, row } = await plantIn(opened, 'Acer')
+    await pressOn(page, row)
+    await untilFocused(page, page.getByLabel(`Name: ${id}`))
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type(`Acer palmatum x${id}`)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Control+A')
+    await page.keyboard.press('Delete')
+    await assertAtBothSizes(page)
+    await page.keyboard.press('Enter')
+    await page.getByText(`Saved ${id}`).waitFor()
+    assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
+    await untilFocused(page, row)
+    await page.keyboard.press('F2')
+    await untilFocused(page, page.getByLabel(`Name: ${id}`))
+    await page.keyboard.type('never saved')
+    await page.keyboard.press('Escape')
+    await untilFocused(page, row)
+    await page.keyboard.press('Delete')
+    await page.getByText(`Deleted ${id}`).waitFor()
+    assert.equal(await storedPlant(service, id), undefined)
+    await pressOn(page, page.getByRole('button', { name: 'Undo' }))
+    await row.waitFor()
+    assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
+  })
 
   inBrowser('keeps untouched fields: the lines of a name, and the empty tag', async (opened) => {
     const { page, service } = opened
@@ -87,7 +71,7 @@ suite('the page, for changes of plants,', () => {
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: 'One line', tag: 'shrub' })
   })
 
-  inEachLook(inBrowser, 'shows both versions to the second of two editors, by keyboard alone', async (opened) => {
+  inEachLook('shows both versions to the second of two editors, by keyboard alone', async (opened) => {
     const { page, service } = opened
     const { id, row } = await plantIn(opened, 'Rosa')
     const name = page.getByLabel(say('page.about', { what: say('plants.name'), of: id }))
@@ -294,16 +278,12 @@ suite('the page, for changes of plants,', () => {
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: 'another' })
   })
 
-  inBrowser(
-    `shows the longest name and tag in ${PHONE.width} pixels, without a blank in them`,
-    async ({ page, service, address }) => {
-      await service.create({ id: 9900, name: 'W'.repeat(1000), tag: 'T'.repeat(200) })
-      for (const view of ['plant?id=9900', 'scan?id=9900', 'plants?q=www']) {
-        await page.goto(`${address}#/${view}`)
-        await page.getByText('TTT').first().waitFor()
-        await assertFits(page)
-      }
-    },
-    { viewport: PHONE },
-  )
+  onPhone('shows the longest name and tag, without a blank in them', async ({ page, service, address }) => {
+    await service.create({ id: 9900, name: 'W'.repeat(1000), tag: 'T'.repeat(200) })
+    for (const view of ['plant?id=9900', 'scan?id=9900', 'plants?q=www']) {
+      await page.goto(`${address}#/${view}`)
+      await page.getByText('TTT').first().waitFor()
+      await assertFits(page)
+    }
+  })
 })

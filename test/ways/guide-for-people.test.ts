@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { suite } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
+import { openView } from '../support/by-keyboard.ts'
 import { type FakeCamera, fakeCamera } from '../support/camera.ts'
 import { untilCount } from '../support/labels.ts'
-import { openView, pageTests } from '../support/page.ts'
+import { pageTests } from '../support/page.ts'
 
 const GUIDES = fileURLToPath(new URL('../../docs/guides/', import.meta.url))
 const SIZE = { width: 1000, height: 640 }
@@ -35,13 +36,14 @@ Welwitschia mirabilis;greenhouse 2
  */
 suite('the guide for people', () => {
   let camera: FakeCamera
-  const inBrowser = pageTests(undefined, (scene) => {
+  const { inBrowser } = pageTests(undefined, (scene) => {
     camera = fakeCamera(scene)
     return camera.args
   })
 
   inBrowser(
     'leads from an empty store to labels, and its pictures show the page',
+    { viewport: SIZE, deviceScaleFactor: 1 },
     async ({ page, address, t }) => {
       const pages = ['people.md', '../../README.md'].map((page) => readFileSync(join(GUIDES, page), 'utf8'))
       const shown = pages.flatMap((text) => [...text.matchAll(/\bpictures\/([\w-]+)\.png\)/g)].map(([, name]) => name))
@@ -125,7 +127,6 @@ suite('the guide for people', () => {
       await take('stocktake')
       assert.deepEqual(taken.toSorted(), shown.toSorted())
     },
-    { viewport: SIZE, deviceScaleFactor: 1 },
   )
 })
 

@@ -1,17 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
-import {
-  assertAccessible,
-  assertAtBothSizes,
-  NO_NETWORK,
-  PHONE,
-  pageTests,
-  pressOn,
-  signOut,
-  tabTo,
-  untilFocused,
-} from '../support/page.ts'
+import { assertAccessible, assertAtBothSizes } from '../support/accessible.ts'
+import { pressOn, signOut, tabTo, untilFocused } from '../support/by-keyboard.ts'
+import { pageTests } from '../support/page.ts'
+import { NO_NETWORK } from '../support/page-network.ts'
 import { line, nothingWaits, patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 
@@ -29,10 +22,11 @@ async function withoutNetwork(page: Page, context: BrowserContext, ...ids: reado
 const showWaiting = (page: Page): Promise<void> => pressOn(page, page.getByRole('link', { name: 'Show them' }))
 
 suite('changes that wait for the service', () => {
-  const inBrowser = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    `are kept without a network, seen, changed and dropped, and sent once it is back, at ${PHONE.width} pixels`,
+  onPhone(
+    'are kept without a network, seen, changed and dropped, and sent once it is back',
+    { expected: NO_NETWORK },
     async ({ page, context, service }) => {
       const first = 20
       for (let id = first; id < first + 4; id++) await service.create({ id, name: `Abies ${id}`, tag: 'bed' })
@@ -79,11 +73,11 @@ suite('changes that wait for the service', () => {
       assert.equal((await service.plants()).filter(({ name }) => name === `Zelkova ${first}`).length, 1)
       assert.equal(await changesOf(service, first + 2), 2, 'a create and one update')
     },
-    { viewport: PHONE, expected: NO_NETWORK },
   )
 
   inBrowser(
     'become questions where others have changed the plants meanwhile',
+    { expected: NO_NETWORK },
     async ({ page, context, service }) => {
       for (const id of [40, 41, 42]) await service.create({ id, name: `Quercus ${id}` })
       await withoutNetwork(page, context, 40, 42)
@@ -124,11 +118,11 @@ suite('changes that wait for the service', () => {
         { id: 43, name: 'Quercus suber' },
       ])
     },
-    { expected: NO_NETWORK },
   )
 
-  inBrowser(
+  onPhone(
     'are the undo of a deletion, a choice between two versions, and the plant of a label too',
+    { expected: NO_NETWORK },
     async ({ page, context, service, address }) => {
       for (const id of [45, 46]) await service.create({ id, name: `Parrotia ${id}` })
       await page.reload()
@@ -160,11 +154,11 @@ suite('changes that wait for the service', () => {
         { id: 47, name: 'Yucca' },
       ])
     },
-    { expected: NO_NETWORK, viewport: PHONE },
   )
 
   inBrowser(
     'outlive their tab, and two tabs send each of them once',
+    { expected: NO_NETWORK },
     async ({ page, context, service, address }) => {
       for (const id of [50, 51]) await service.create({ id, name: `Salix ${id}` })
       await withoutNetwork(page, context, 50, 51)
@@ -188,11 +182,11 @@ suite('changes that wait for the service', () => {
       assert.deepEqual(await storedPlant(service, 51), { id: 51, name: 'Salix caprea' })
       assert.deepEqual([await changesOf(service, 50), await changesOf(service, 51)], [2, 2])
     },
-    { expected: NO_NETWORK },
   )
 
   inBrowser(
     'stay in the tab where the browser has no room, which the page says, and are sent from there',
+    { expected: NO_NETWORK },
     async ({ page, context, service }) => {
       await service.create({ id: 80, name: 'Betula' })
       await page.reload()
@@ -213,11 +207,11 @@ suite('changes that wait for the service', () => {
       await nothingWaits(page)
       assert.deepEqual(await storedPlant(service, 80), { id: 80, name: `Betula pendula ${'x'.repeat(500)}` })
     },
-    { expected: NO_NETWORK },
   )
 
   inBrowser(
     'are forgotten at signing out, after a question',
+    { expected: NO_NETWORK },
     async ({ page, context, service }) => {
       await service.create({ id: 90, name: 'Carpinus' })
       await withoutNetwork(page, context, 90)
@@ -235,6 +229,5 @@ suite('changes that wait for the service', () => {
       await rowOf(page, 90).waitFor()
       assert.deepEqual(await storedPlant(service, 90), { id: 90, name: 'Carpinus' })
     },
-    { expected: NO_NETWORK },
   )
 })

@@ -1,0 +1,74 @@
+import type { Locator, Page, Route } from 'playwright-core'
+import { until as untilHolds } from './until.ts'
+
+/** Chromium's message for a request without an answer. */
+export const NO_NETWORK = /net::ERR_/
+
+/** Waits for an element that appears after the last attempt of a request. Needs a page whose clock the test moves. */
+export async function withoutWaits(page: Page, wanted: Locator): Promise<void> {
+  const isThere = async () => {
+    const found = (await wanted.count()) > 0
+    if (!found) {
+      // The page ends a request after 7 s or 15 s. Without round trips between the jumps, these would end one that a busy
+      // machine has had no time to answer, and the page would take the service for lost.
+      await page.evaluate(`fetch('/health/live', { signal: AbortSignal.timeout(2000) }).then(() => {}, () => {})`)
+      await page.clock.fastForward(3000)
+    }
+    return found
+  }
+  await untilHolds(isThere, `${wanted} does not come`)
+}
+
+/**
+ * Handles requests of a page, once Chromium really hands them over: the first ones after its "enabled" may still pass by.
+ *
+ * @returns ends that
+ */
+export async function intercept(
+  page: Page,
+  url: string | RegExp,
+  handle: (route: Route) => Promise<void>,
+): Promise<() => Promise<void>> {
+  await page.route(url, handle)
+  let isIntercepted = false
+  const probe = '/is-intercepted'
+  await page.route(`**${probe}`, (route) => {
+    isIntercepted = true
+    return route.fulfill()
+  })
+  await untilHolds(async () => {
+    await page.evaluate(`fetch('${probe}').then(() => {})`)
+    return isIntercepted
+  }, 'the browser hands over no request')
+  await page.unroute(`**${probe}`)
+  return () => page.unroute(url, handle)
+}
+
+/**
+ * Lets requests reach the service, and drops their answers.
+ *
+ * @returns ends that, after the effects of all these requests
+ */
+export async function loseAnswers(page: Page, url: string | RegExp): Promise<() => Promise<void>> {
+  const lost: Promise<unknown>[] = []
+  const end = await intercept(page, url, async (route) => {
+    const answer = route.fetch()
+    lost.push(answer)
+    await answer
+    await route.abort('connectionreset')
+  })
+  return async () => {
+    await end()
+    await Promise.all(lost)
+  }
+}
+
+/** Holds requests of this method. @returns a function that releases them */
+export async function holdAnswers(page: Page, url: string | RegExp, method: string): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  await intercept(page, url, async (route) => {
+    if (route.request().method() === method) await promise
+    await route.continue()
+  })
+  return resolve
+}
