@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { AppError } from '../../src/domain/errors.ts'
+import { CONFIGURED_TOKEN } from '../../src/domain/token.ts'
+import { AuditLog } from '../../src/http/answer/audit-log.ts'
 import { standingTime } from '../support/clock.ts'
 import { contract } from '../support/conforms.ts'
 import { untilStored } from '../support/import.ts'
@@ -63,6 +65,17 @@ suite('the audit log', () => {
     for (const secret of ['Monstera', 'Ficus', 'Fern', 'shade', SECRET]) {
       assert.ok(!service.audited.join().includes(secret), secret)
     }
+  })
+
+  test('has the address of each request, also where several use one token', () => {
+    const lines: string[] = []
+    const log = new AuditLog({ write: (line) => lines.push(line) })
+    const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.1']
+    for (const address of addresses) log.write({ operation: 'x', outcome: 'done', actor: CONFIGURED_TOKEN, address })
+    assert.deepEqual(
+      lines.map((line) => (JSON.parse(line) as Line)['address']),
+      addresses,
+    )
   })
 
   test('has a line at the start of an import, and a line with its counts at the end', async () => {

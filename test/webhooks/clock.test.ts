@@ -111,6 +111,24 @@ suite('a webhook gives up after days of attempts', () => {
     assert.equal((await hooks.stored(id)).webhook.state, 'active')
   })
 
+  test('in which nothing was delivered, and not because one event fails beside others', async (t) => {
+    const { hooks, receiver, pass } = await withClocks(t, 204)
+    const isFirst = (body: string) => (JSON.parse(body) as { data: { id: number } }).data.id === 1
+    receiver.respond = (response, { body }) => response.writeHead(isFirst(body) ? 500 : 204).end()
+    const id = await hooks.create(receiver.url)
+    hooks.deliver({}, { config: { ...CONFIG, webhookGiveUp: 60_000 } })
+    await hooks.put(1)
+    // The attempts, the last of which comes after the minute, each before another event.
+    for (const [i, seconds] of [0, 7, 37, 370].entries()) {
+      pass(seconds * 1000)
+      await hooks.untilStored(id, 1 + 2 * i)
+      await hooks.put(2 + i)
+      await hooks.untilStored(id, 2 + 2 * i)
+    }
+    assert.equal(receiver.received.filter(({ body }) => isFirst(body)).length, 4)
+    assert.equal((await hooks.stored(id)).webhook.state, 'active')
+  })
+
   test('and not because it is set ahead while the service is down, but after as many attempts as fit', async (t) => {
     const { hooks, receiver, pass, set } = await withClocks(t, 500)
     const id = await hooks.create(receiver.url)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { startReceiver, type TestReceiver } from '../support/receiver.ts'
-import { emptyService, type Service } from '../support/service.ts'
+import { emptyService, type Service, withService } from '../support/service.ts'
 import { createdWebhook, LOCAL, patchWebhook, sendJson, untilListed, untilReceived } from '../support/webhooks.ts'
 
 const idsIn = ({ received }: TestReceiver): number[] =>
@@ -35,7 +35,8 @@ suite('a webhook whose filter changes', () => {
     ['untagged', { tags: ['a/1'] }, { tags: [], untagged: true }, undefined],
   ] as const) {
     test(`by ${member} while a request is under way gets what the filter before left out behind it`, async (t) => {
-      const [service, receiver, other] = [await emptyService(LOCAL), await startReceiver(t), await startReceiver(t)]
+      // A service that has just begun: it has stored no place of the webhook but the first.
+      const [service, receiver, other] = [await withService(t, LOCAL), await startReceiver(t), await startReceiver(t)]
       await put(service, 1, 'a/1')
       // The first request is never answered.
       receiver.respond = (response) => receiver.received.length > 1 && response.writeHead(204).end()
