@@ -23,6 +23,12 @@ async function streamsOf(service: Service): Promise<number> {
   return Number(/^plantstore_change_streams (\d+)$/m.exec(body)?.[1])
 }
 
+/** Hides the tab from its page, or shows it again. */
+const hide = (isHidden: boolean): string => `(() => {
+  Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} })
+  document.dispatchEvent(new Event('visibilitychange'))
+})()`
+
 /** Waits until the page has seen where it is scrolled to. */
 const frames = (page: Page): Promise<void> =>
   page.evaluate('new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(seen, 50))))')
@@ -99,10 +105,6 @@ suite('the page, while others change plants,', () => {
       await rowOf(page, 50).waitFor()
       await rowOf(second, 50).waitFor()
       assert.equal(await streamsOf(service), 1)
-      const hide = (isHidden: boolean) => `(() => {
-      Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} })
-      document.dispatchEvent(new Event('visibilitychange'))
-    })()`
       await page.evaluate(hide(true))
       await untilHolds(async () => (await streamsOf(service)) === 1, 'the other tab opens no stream')
       await second.evaluate(hide(true))
@@ -200,6 +202,26 @@ suite('the page, while others change plants,', () => {
     await service.create({ id: 80, name: 'Back again' })
     await rowOf(page, 80).getByText('Back again').waitFor()
   })
+
+  inBrowser(
+    'shows in its own view that a plant is deleted, is back, and has changed while the tab was hidden',
+    async (opened) => {
+      const { page, service, address } = opened
+      await service.create({ id: 40, name: 'Gone' })
+      await page.goto(`${address}#/plant?id=40`)
+      await rowOf(page, 40).waitFor()
+      await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
+      await service.send('DELETE', '/plants/40')
+      await page.getByText('This plant was deleted.').waitFor()
+      await service.create({ id: 40, name: 'Found' })
+      await rowOf(page, 40).getByText('Found').waitFor()
+      await page.evaluate(hide(true))
+      await untilHolds(async () => (await streamsOf(service)) === 0, 'a hidden tab keeps a stream')
+      await send(service, 'PATCH', '/plants/40', { name: 'Meanwhile' })
+      await page.evaluate(hide(false))
+      await rowOf(page, 40).getByText('Meanwhile').waitFor()
+    },
+  )
 
   onPhone(
     'shows the history of a plant and restores earlier states, also of a deleted one, by keyboard alone',

@@ -3,7 +3,7 @@ import type { ChangeEntry, ListedPlant, Listing, PlantstoreClient, StoredPlant }
 import type { Content } from '../../offline/change.ts'
 import { see, seenBefore } from '../../offline/seen.ts'
 import { afterLoss, whenAway } from '../../page/connection.ts'
-import { isAbort, said } from '../../page/said.ts'
+import { isAbort, isRefusal, said } from '../../page/said.ts'
 import { findById, withFirst } from './by-id.ts'
 import { drafts } from './drafts.ts'
 import { type Filter, findSame, wantedBy } from './filter.ts'
@@ -59,6 +59,8 @@ export class PlantList {
   #key = 0
   /** Plants that others have put, and that the table may have to show. */
   readonly #awaited = new Set<bigint>()
+  /** Plants that the person has brought back: the word of their deletion may come after that. */
+  readonly #restored = new Set<bigint>()
   /** The requests for plants under way. */
   #reads = 0
   /** Whether others have changed plants since such a request began, so that its answer may be too old. */
@@ -96,9 +98,15 @@ export class PlantList {
     if (this.#reads > 0 || this.#filter?.sort === '-changed') this.#isBehind = true
     for (const { plant, before } of entries) {
       if (plant === undefined) {
-        if (before !== undefined && this.has(before.id) && !drafts.value.has(String(before.id))) this.remove(before.id)
-      } else if (this.has(plant.id)) this.replace(plant)
-      else this.#awaited.add(plant.id)
+        if (before === undefined || !this.has(before.id)) continue
+        if (this.#restored.has(before.id)) void this.#refreshEach([before])
+        else if (!drafts.value.has(String(before.id))) this.remove(before.id)
+        continue
+      }
+      // Removed here or by others, and there again: it has a place.
+      this.#show(plant.id)
+      if (this.has(plant.id)) this.replace(plant)
+      else if (this.#filter !== undefined) this.#awaited.add(plant.id)
     }
     this.#catchUpLater()
   }
@@ -124,7 +132,8 @@ export class PlantList {
     const chunks = this.#read.value.length
     const count = this.#read.value.reduce((sum, { plants }) => sum + plants.length, 0)
     const isIdle = this.state.value === 'more' || this.state.value === 'whole'
-    if (this.#filter === undefined || chunks === 0 || !isIdle || count > MOST_REFRESHED) return
+    if (this.#filter === undefined) return await this.#refreshEach(this.#read.value.flatMap(({ plants }) => plants))
+    if (chunks === 0 || !isIdle || count > MOST_REFRESHED) return
     const listing = this.#client.listPlants(
       { ...wantedBy(this.#filter), sort: this.#filter.sort, limit: Math.max(PAGE, count) },
       { signal: ended },
@@ -148,6 +157,24 @@ export class PlantList {
       // The table stays as it is; the next change tries again.
     } finally {
       this.#endRead()
+    }
+  }
+
+  /** Reads plants again, each by itself, also those removed before. */
+  async #refreshEach(plants: readonly StoredPlant[]): Promise<void> {
+    const { signal } = this.#ending
+    const removed = this.#removed.value
+    for (const { id } of plants) {
+      this.#reads += 1
+      try {
+        const { plant } = await this.#client.getPlant(id, { signal })
+        if (removed.has(id)) this.#show(id)
+        this.replace(plant)
+      } catch (error) {
+        if (isRefusal(error, 40402) && !drafts.value.has(String(id))) this.remove(id)
+      } finally {
+        this.#endRead()
+      }
     }
   }
 
@@ -186,17 +213,22 @@ export class PlantList {
     this.#removed.value = new Set([...this.#removed.value, id])
   }
 
+  /** Shows a removed plant again where it was. */
+  #show(id: bigint): void {
+    if (this.#removed.value.has(id)) this.#removed.value = this.#removed.value.difference(new Set([id]))
+  }
+
   /** Shows a removed plant again where it was. The table reads its rows again if it has read them since the removal. */
   async putBack({ id }: StoredPlant): Promise<void> {
-    const removed = this.#removed.value
-    this.#removed.value = removed.difference(new Set([id]))
-    if (shown !== undefined && (shown !== this || !removed.has(id))) await shown.reload()
+    this.#restored.add(id)
+    this.#show(id)
+    if (shown !== undefined && (shown !== this || !this.has(id))) await shown.reload()
   }
 
   /** Shows a new plant first, regardless of the order of the table. */
   putFirst(plant: StoredPlant): void {
     const others = this.#map((plants) => plants.filter((each) => each.id !== plant.id))
-    this.#removed.value = this.#removed.value.difference(new Set([plant.id]))
+    this.#show(plant.id)
     this.#key += 1
     this.#read.value = [{ key: this.#key, plants: [plant] }, ...others]
   }
