@@ -86,6 +86,9 @@ test('other texts are no labels', () => {
     'httpÖ--plants.example-§-plant_id⁷1',
     `httpÖ--${'a'.repeat(500)}-§-plant_id´7`,
     'javascriptÖalert81)--plant_id´7',
+    // 76 of a French keyboard, or 7 and a mark of a Belgian one; and 7 and a mark, or 78.
+    'è-',
+    'è!',
   ]) {
     assert.equal(garbledCode(text), undefined, text)
   }
