@@ -98,6 +98,7 @@ function withValue(text: string): string {
 
 function textIn(text: unknown, member: 'name' | 'tag'): string | undefined {
   if (typeof text !== 'string' || UNSEEN.test(text)) return undefined
+  if (text.includes('\ufffd')) throw new AppError(40001, `the ${member} ${shown(text)} has a character that is lost`)
   const word = text.trim()
   if (!ERRORS.has(word) && !OWN_ERROR.test(word)) return text
   throw new AppError(40002, `the ${member} is the error ${shown(word)} of a formula; mend the formula in the sheet`)
