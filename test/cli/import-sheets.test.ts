@@ -158,13 +158,19 @@ suite('plantstore import of a sheet', () => {
       assert.ok(stderr.includes(`${line}\n`), stderr)
     const sum = await importing(t, 'a.xlsx', readFileSync(fixture('total-formula.xlsx')), '--columns', 'name=Name')
     assert.match(sum.stderr, /^rows that look like totals or headings: 5 "Total"$/m)
-    const noted =
-      'Plant,Bed\nAbies,A\nRosa,B\nRosa canina L. ex Hort.,\nA = north\nCounted by the gardeners in spring.\n'
+    const noted = `Plant,Bed\nAbies,A\nRosa,B\nRosa canina L. ex Hort.,
+A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     const { stderr: notes } = await importing(t, 'a.csv', noted, '--columns', 'name=Plant,tag=Bed')
-    assert.match(notes, /totals or headings: 5 "A = north", 6 "Counted by the gardeners in spring\."$/m)
+    assert.match(
+      notes,
+      /totals or headings: 5 "A = north", 6 "Counted by the gardeners in spring\.", 7 "# end", 8 "0, C", 9 "NA, C"$/m,
+    )
     const names = Array.from({ length: 40 }, (_, i) => `A,Rosa ${i % 2}`).join('\n')
     const few = await importing(t, 'a.csv', `Bed,Plant\n${names}\n`, '--columns', 'name=Plant,tag=Bed')
     assert.match(few.stderr, /^40 rows have only 2 different names$/m)
+    const again = Array.from({ length: 90 }, (_, i) => `${i % 60},Rosa ${i}`).join('\n')
+    const twice = await importing(t, 'a.csv', `Nr,Plant\n${again}\n`)
+    assert.match(twice.stderr, /--columns 'name=Plant'/)
     const without = await importing(t, 'a.xlsx', readFileSync(sheetPath('formula-name.xlsx')))
     assert.match(without.stderr, /most rows would be refused \(row 2: D2 is a formula without a value: .*\); say which/)
     assert.equal(without.code, 2)

@@ -81,7 +81,7 @@ suite('the page, for rows that may be no plants,', () => {
     await choose(page, 'stock.csv', sheet(rows))
     await page.getByLabel('Id').selectOption('Nr')
     await check(page)
-    await page.getByText('30 rows have no number in the column Nr, and are refused.').waitFor()
+    await page.getByText('30 rows have no number of their own in the column Nr, and are refused.').waitFor()
     await page.getByRole('button', { name: 'Assign ids instead' }).click()
     await page.getByText('32 rows have only 3 different names.').waitFor()
     await page.getByRole('button', { name: 'Import 32 plants' }).waitFor()

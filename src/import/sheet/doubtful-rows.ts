@@ -1,5 +1,5 @@
 import { type CsvRow, isNothing, type Mapping } from '../csv-rows.ts'
-import { isSum } from './column-names.ts'
+import { isNoValue, isSum } from './column-names.ts'
 import { looksLatin } from './looks.ts'
 import { IN_LIST, rowText } from './row-text.ts'
 
@@ -10,7 +10,7 @@ const MOST_HEADINGS = 1 / 3
 /** Filled cells that half of the rows need before a row with one looks like a heading. */
 const USUAL = 3
 
-/** Finds rows that look like totals, or like headings of the rows below them, although their names could be plants. */
+/** Finds rows that look like totals, have a number or NA for a name, or look like headings of the rows below them. */
 export class DoubtfulRows {
   readonly #name: readonly number[]
   readonly #sums = new Map<number, string>()
@@ -28,8 +28,9 @@ export class DoubtfulRows {
     this.#counts[count] = (this.#counts[count] ?? 0) + 1
     const names = this.#name.flatMap((at) => row.cells[at] ?? [])
     const name = names.join(' ')
-    if (isSum(name) || (filled.length === 1 && isRemark(name) && !looksLatin(name))) take(this.#sums, row)
-    else if (filled.length === 1 && !looksLatin(name)) take(this.#headings, row)
+    const isSingle = filled.length === 1 && !looksLatin(name)
+    if (isNoName(name) || (isSingle && isRemark(name))) take(this.#sums, row)
+    else if (isSingle) take(this.#headings, row)
   }
 
   /** The rows found so far with their texts, by their numbers. */
@@ -44,9 +45,15 @@ export class DoubtfulRows {
   }
 }
 
-/** Whether a text ends as a sentence or explains a sign. Names of plants end with a word in small letters, or its author. */
+/** Whether a text stands where a row has no name: a sum, a mark of an empty cell, or a number. */
+const isNoName = (name: string): boolean => isSum(name) || isNoValue(name) || /^[\p{N}\p{P}\p{Z}]+$/u.test(name)
+
+/**
+ * Whether a text is a comment, ends as a sentence or explains a sign. Names of plants end with a word in small letters,
+ * or its author.
+ */
 const isRemark = (text: string): boolean =>
-  text.length > MOST_REMARK || /\s\p{Ll}{3,}[.!?]$|:$|\s=\s/u.test(text.trim())
+  text.length > MOST_REMARK || /^#\s*\p{L}|\s(?!agg|spp)\p{Ll}{3,}[.!?]$|:$|\s=\s/u.test(text.trim())
 const MOST_REMARK = 200
 
 function take(rows: Map<number, string>, row: CsvRow): void {

@@ -34,14 +34,14 @@ export interface Findings {
   readonly noValueTexts: readonly string[]
   /** The different names, where they are few for the rows; else undefined. */
   readonly names: number | undefined
-  /** Rows without a number in the column of the ids. */
+  /** Rows without a number in the column of the ids, or with that of another plant above. */
   readonly withoutId: number
 }
 
 /** Rows from which on few names say that the column of the names is another one, and rows for each name. */
-const MANY = 20
-const FOR_ONE_NAME = 4
-/** Different names that are counted: more are never few. */
+export const MANY = 20
+export const FOR_ONE_NAME = 4
+/** Different names and ids that are counted: more names are never few. */
 const MOST_NAMES = 50_000
 const MOST_TEXTS = 5
 /** The most refused rows that are listed. */
@@ -55,6 +55,7 @@ export class SheetLook {
   readonly #tagsAbove: TagsAbove
   readonly #names = new Set<string>()
   readonly #texts = new Set<string>()
+  readonly #plantOf = new Map<bigint, string>()
   readonly #refusedRows: RefusedRow[] = []
   #headings = 0
   #refused = 0
@@ -73,12 +74,13 @@ export class SheetLook {
   /** Takes a row that has a plant. */
   take(row: CsvRow): void {
     const { name, tag } = this.#mapping
+    const names = name.map((at) => row.cells[at]?.trim() ?? '').join(' ')
+    const text = tag === undefined ? undefined : row.cells[tag]
     this.#plants += 1
-    this.#countId(row)
+    this.#countId(row, `${names}\n${text}`)
     this.#doubtful.look(row)
     this.#tagsAbove.look(row)
-    if (this.#names.size <= MOST_NAMES) this.#names.add(name.map((at) => row.cells[at]?.trim() ?? '').join(' '))
-    const text = tag === undefined ? undefined : row.cells[tag]
+    if (this.#names.size <= MOST_NAMES) this.#names.add(names)
     if (text === undefined || !isNoValue(text)) return
     this.#noValues += 1
     if (this.#texts.size < MOST_TEXTS) this.#texts.add(text.trim())
@@ -96,9 +98,14 @@ export class SheetLook {
     this.#refusedRows.push({ row: row.number, reason, text: rowText(row, IN_LIST), isHeading: heading })
   }
 
-  #countId({ cells }: CsvRow): void {
-    const { id } = this.#mapping
-    if (id !== undefined && typeof idIn(cells[id] ?? '') !== 'bigint') this.#withoutId += 1
+  /** @param plant its name and tag; undefined for a row without one */
+  #countId({ cells }: CsvRow, plant?: string): void {
+    const { id: at } = this.#mapping
+    if (at === undefined) return
+    const id = idIn(cells[at] ?? '')
+    if (typeof id !== 'bigint' || (plant !== undefined && (this.#plantOf.get(id) ?? plant) !== plant)) {
+      this.#withoutId += 1
+    } else if (plant !== undefined && this.#plantOf.size < MOST_NAMES) this.#plantOf.set(id, plant)
   }
 
   get findings(): Findings {
@@ -120,8 +127,8 @@ export class SheetLook {
 }
 
 /**
- * Whether so many rows lack a number in the column of the ids that the sheet has no ids: more than a person mends, and
- * most of those of a column named `id`, or a twentieth. Of 36,546 rows of a herbarium, 4,773 have numbers such as 2-40.
+ * Whether so many rows lack a number of their own that the sheet has no ids: more than a person mends, and most of
+ * those of a column named `id`, or a twentieth. Of 36,546 rows of a herbarium, 4,773 have numbers such as 2-40.
  */
 export const lacksIds = (columns: readonly string[], { id }: Mapping, { rows, withoutId }: Findings): boolean =>
   id !== undefined && withoutId > MENDED && (isId(columns[id] ?? '') ? 2 : 20) * withoutId > rows

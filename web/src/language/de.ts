@@ -377,7 +377,7 @@ export default catalog({
   'import.noNumbers': 'Die Spalte {column} hat keine Zahlen: Die Seite vergibt IDs.',
   'import.fewNames': '{rows} haben nur {names} verschiedene Namen.',
   'import.mostRefused': 'Die meisten Zeilen werden abgelehnt. {reason}',
-  'import.withoutId': '{rows} haben keine Zahl in der Spalte {column} und werden abgelehnt.',
+  'import.withoutId': '{rows} haben keine eigene Zahl in der Spalte {column} und werden abgelehnt.',
   'import.assignIds': 'Stattdessen IDs vergeben',
   'import.noValues': {
     one: '{count} Zeile hat {texts} als Schlagwort',

@@ -383,7 +383,7 @@ export const en = {
   'import.noNumbers': 'The column {column} has no numbers: the page assigns ids.',
   'import.fewNames': '{rows} have only {names} different names.',
   'import.mostRefused': 'Most rows are refused. {reason}',
-  'import.withoutId': '{rows} have no number in the column {column}, and are refused.',
+  'import.withoutId': '{rows} have no number of their own in the column {column}, and are refused.',
   'import.assignIds': 'Assign ids instead',
   'import.noValues': { one: '{count} row has {texts} as its tag', other: '{count} rows have {texts} as their tag' },
   'import.noTags': 'They have no tag',

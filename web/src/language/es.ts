@@ -369,7 +369,7 @@ export default catalog({
   'import.noNumbers': 'La columna {column} no contiene números: la página asigna los ID.',
   'import.fewNames': '{rows} solo tienen {names} nombres distintos.',
   'import.mostRefused': 'La mayoría de las filas se rechazan. {reason}',
-  'import.withoutId': '{rows} no tienen número en la columna {column} y se rechazan.',
+  'import.withoutId': '{rows} no tienen número propio en la columna {column} y se rechazan.',
   'import.assignIds': 'Asignar ID en su lugar',
   'import.noValues': {
     one: '{count} fila tiene {texts} como palabra clave',

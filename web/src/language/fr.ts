@@ -372,7 +372,7 @@ export default catalog({
   'import.noNumbers': 'La colonne {column} ne contient pas de nombres\u00a0: la page attribue les ID.',
   'import.fewNames': '{rows} n’ont que {names} noms différents.',
   'import.mostRefused': 'La plupart des lignes sont refusées. {reason}',
-  'import.withoutId': '{rows} n’ont pas de nombre dans la colonne {column} et sont refusées.',
+  'import.withoutId': '{rows} n’ont pas de nombre à elles dans la colonne {column} et sont refusées.',
   'import.assignIds': 'Attribuer plutôt des ID',
   'import.noValues': { one: '{count} ligne a {texts} pour mot-clé', other: '{count} lignes ont {texts} pour mot-clé' },
   'import.noTags': 'Elles n’ont pas de mot-clé',

@@ -367,7 +367,7 @@ export default catalog({
   'import.noNumbers': 'De kolom {column} heeft geen getallen: de pagina kent ID’s toe.',
   'import.fewNames': '{rows} hebben maar {names} verschillende namen.',
   'import.mostRefused': 'De meeste rijen worden geweigerd. {reason}',
-  'import.withoutId': '{rows} hebben geen getal in de kolom {column} en worden geweigerd.',
+  'import.withoutId': '{rows} hebben geen eigen getal in de kolom {column} en worden geweigerd.',
   'import.assignIds': 'Toch ID’s toekennen',
   'import.noValues': {
     one: '{count} rij heeft {texts} als trefwoord',
