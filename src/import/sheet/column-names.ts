@@ -22,7 +22,8 @@ const NAMES = {
     |식물명|이름|item name|hb name|latin|scientific|wetenschappelijk|latijn|latein|cientifico|scientifique|latinskt namn|vetenskapligt namn|växt
     |växtnamn|latinsk navn|latinsk navn|videnskabeligt navn|vitenskapelig navn|plante navn|tieteellinen nimi|latinsky nazev
     |vedecky nazev|rostlina|latinsky nazov|vedecky nazov|rastlina|latin nev|tudomanyos nev|noveny|denumire stiintifica
-    |denumire latina|planta|latinsko ime|znanstveno ime|латинска назва|наукова назва|рослина`,
+    |denumire latina|planta|latinsko ime|znanstveno ime|латинска назва|наукова назва|рослина|nama|nama ilmiah|nama latin
+    |nama tanaman|tanaman|tên khoa học|tên cây|الاسم العلمي|اسم النبات|نام علمی|नाम|वैज्ञानिक नाम|שם מדעי`,
   genus:
     'genus|genus name|gattung|gattungsname|genre|genre bota|genre botanique|genero|geslacht|geslachtsnaam|genere|rodzaj|cins|γένος|род|属|属名|속',
   species: `species|species name|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
@@ -34,7 +35,7 @@ const NAMES = {
   rank: `rank|infraspecific rank|infra rank|infrasp rank|infraspecies rank|isp rank|rank 1|infraspecific marker|rang|rango
     |taxon rank|verbatim taxon rank|name rank|taxonomic rank`,
   subspecies: `subspecies|subsp|ssp|sub spp|infraspecific|infraspecific name|infraspecific epithet|infra epithet
-    |infrasp epithet|infraspecies|infra name|isp name|epithet 1|subtaxa|subtaxon|unterart|subspezies
+    |infrasp epithet|infraspecies|infra name|isp name|sub species name|epithet 1|subtaxa|subtaxon|unterart|subspezies
     |sous espece|subespecie|ondersoort|sottospecie|подвид|亚种|亜種`,
   cultivar: `cultivar|cultivar name|variete ou cultivar|cultivar epithet|cv|variety|sorte|sortenname|kultivar|variete|variedad|cultivar naam
     |ras|varieteit|varieta|odmiana|çeşit|ποικιλία|сорт|品种|品種|품종`,
@@ -49,17 +50,17 @@ const NAMES = {
     |quartier|abteilung|serre|parterre|bancal|kas|miejsce|yer|konum|θέση|место|участок|場所|位置|区画|위치|장소|location code
     |hb location|place guess|current location|current location full|location full|plant location|item location
     |location name|house|bench|area|plot|border|garden|room|raum|zimmer|salle|sala|site|secteur|sector|sektor
-    |settore|type|kind|category|group|label|kategorie|typ|gruppe|categorie|groupe|categoria|tipo|grupo|groep|gruppo
+    |settore|bg location|type|kind|category|group|label|kategorie|typ|gruppe|categorie|groupe|categoria|tipo|grupo|groep|gruppo
     |kategoria|категория|分类|category name|zone|etiquette|etiqueta|etichetta`,
 } as const
 
 export type Meaning = keyof typeof NAMES
 
 const MEANINGS = Object.entries(NAMES).map(
-  ([meaning, names]) => [meaning as Meaning, names.split('|').map(folded)] as const,
+  ([meaning, names]) => [meaning as Meaning, names.split('|').map((name) => joined(folded(name)))] as const,
 )
 
-/** The names of columns with a meaning, as `folded` leaves them, the usual ones first. */
+/** The names of columns with a meaning, as `folded` and `joined` leave them, the usual ones first. */
 export const NAMES_OF: ReadonlyMap<Meaning, readonly string[]> = new Map(MEANINGS)
 
 const MEANING_OF: ReadonlyMap<string, Meaning> = new Map(
@@ -68,24 +69,25 @@ const MEANING_OF: ReadonlyMap<string, Meaning> = new Map(
 
 /**
  * The known name that the name of a column stands for: itself, one without "plant", or one of two as in "Cultivar /
- * Variety"; else what `folded` leaves.
+ * Variety", each without blanks; else what `folded` leaves.
  */
 export function keyOf(column: string): string {
   const key = folded(column)
-  if (column.length > LONGEST || MEANING_OF.has(key)) return key
-  const bare = key.replace(/^(?:plant|taxon|tree|flower|crop|seed) /, '')
+  if (column.length > LONGEST) return key
+  if (MEANING_OF.has(joined(key))) return joined(key)
+  const bare = joined(key.replace(/^(?:plant|taxon|tree|flower|crop|seed) /, ''))
   if (MEANING_OF.has(bare) && (MEANING_OF.get(bare) !== 'id' || key.startsWith('plant'))) return bare
-  const parts = column.split('/').map(folded)
+  const parts = column.split('/').map((part) => joined(folded(part)))
   const means = (...meanings: readonly Meaning[]) =>
     parts.find((part) => meanings.includes(MEANING_OF.get(part) ?? 'id'))
-  if (means('genus') !== undefined && means('species') !== undefined) return 'scientific name'
+  if (means('genus') !== undefined && means('species') !== undefined) return 'scientificname'
   return means('name') ?? means('genus', 'species', 'cultivar') ?? means('common', 'tag') ?? key
 }
 
 /** Whether the name of a column says that it has names, of plants as far as one can tell. */
 export const isNamelike = (key: string): boolean => NAMELIKE.test(key) && !OF_PEOPLE.test(key)
 const NAMELIKE =
-  /(?:^| )(?:name|species|especie|espece|taxon|nom|nombre|nome|naam|namn|navn|nazwa|имя|название|назва)(?: |$)/
+  /(?:^| )(?:name|species|especie|espece|taxon|nom|nombre|nome|naam|namn|navn|nazwa|nama|имя|название|назва)(?: |$)/
 const OF_PEOPLE =
   /family|order|class|count|number|code|status|author|user|file|site|owner|collector|recorder|observer|customer|supplier|vendor|donor|country|county|region|first|last|sur|nick|street|park|image|photo|sheet|group|category|location|place|garden|project/
 
@@ -94,10 +96,10 @@ export const LONGEST = 200
 
 /** What a column with this name usually holds. */
 export const meaningOf = (cell: string | undefined): Meaning | undefined =>
-  cell === undefined || cell.length > LONGEST ? undefined : MEANING_OF.get(folded(cell))
+  cell === undefined || cell.length > LONGEST ? undefined : MEANING_OF.get(joined(folded(cell)))
 
 /** Whether a text is a name of a column as it stands: to fold the names of 50,000 plants would take 0.1 s. */
-export const isColumnName = (text: string): boolean => MEANING_OF.has(text.trim().toLowerCase())
+export const isColumnName = (text: string): boolean => MEANING_OF.has(joined(text.trim().toLowerCase()))
 
 /** Whether cells are names of columns, not those of a plant: at least two, with different meanings, and half of all. */
 export function areColumnNames(cells: readonly (string | undefined)[]): boolean {
@@ -146,19 +148,25 @@ export const isSum = (name: string): boolean =>
   )
 
 /**
- * Takes away case, accents, punctuation, a remark in brackets and a namespace such as `dwc:`, and parts words such as
- * `plantName`. Marks go before the decomposition too, which sorts each run of them by insertion.
+ * Takes away case, accents, punctuation, a remark in brackets, a namespace such as `dwc:` and a kind of dBase such as
+ * `,C,80`, and parts words such as `plantName`. Marks go before the decomposition too, which sorts each run of them by
+ * insertion.
  */
 export function folded(text: string): string {
   if (text.trim() === '#') return '#'
   return text
     .replaceAll(/\p{M}/gu, '')
     .normalize('NFKD')
-    .replaceAll(/\p{M}|\([^)]{0,200}\)|^\p{L}+:(?=\p{L})/gu, '')
+    .replaceAll(/\p{M}|\([^)]{0,200}\)|^\p{L}+:(?=\p{L})|,[A-Z](?:,\d+){1,2}$/gu, '')
     .replaceAll(/(\p{Ll})(?=\p{Lu})/gu, '$1 ')
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
     .toLowerCase()
+}
+
+/** Takes away blanks, as databases fold `specificEpithet` to `specificepithet`. */
+function joined(key: string): string {
+  return key.replaceAll(' ', '')
 }
 
 /** The words and abbreviations of ranks below the species, as names of plants have them. */

@@ -1,5 +1,6 @@
 import { type CsvRow, isNothing, type Mapping, WITHOUT_VALUE } from '../csv-rows.ts'
 import { folded, isNamelike, keyOf, type Meaning, meaningOf, NAMES_OF, rankMark } from './column-names.ts'
+import { FOR_ONE_NAME, MANY } from './look.ts'
 import { type Look, lookOf, looksLatin, SENTENCE, SEVERAL } from './looks.ts'
 import { idIn } from './sheet-row.ts'
 
@@ -23,11 +24,16 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[], isLis
   const placesOf = (meaning: Meaning): readonly number[] =>
     (NAMES_OF.get(meaning) ?? []).map((name) => keys.indexOf(name)).filter((at) => at !== -1)
   const placeOf = (meaning: Meaning): number | undefined => placesOf(meaning)[0]
-  const [species, subspecies, cultivar] = (['species', 'subspecies', 'cultivar'] as const).map(placeOf)
-  const genus = placesOf('genus').find((at) => !isConstant(rows, at)) ?? placeOf('genus')
+  const [subspecies, cultivar] = (['subspecies', 'cultivar'] as const).map(placeOf)
+  const ofGenus = placesOf('genus').find((at) => !isConstant(rows, at)) ?? placeOf('genus')
+  const ofSpecies = placeOf('species')
+  const beside = generaIn(rows, ofGenus === undefined ? [(ofSpecies ?? 0) - 1] : [ofGenus])
+  const [genus, species] = [ofGenus ?? beside?.[0], ofSpecies ?? beside?.[1]]
   const named = ownNames(rows, placesOf('name'), genus, species)
   const isOfSpecies = species !== undefined && isLatin(rows, latinIn(rows, species))
-  const others = keys.flatMap((key, at) => (at === species || mayHaveNames(key, named === undefined) ? [at] : []))
+  const others = keys.flatMap((key, at) =>
+    at === species || mayHaveNames(key, named === undefined || areAllDifferent(rows, at)) ? [at] : [],
+  )
   const latin = named === undefined && isOfSpecies ? undefined : latinAmong(rows, others, genus, named)
   const whole = latin ?? named
   const hasParts = genus !== undefined || species !== undefined
@@ -48,8 +54,12 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[], isLis
       ? [whole, named !== whole && isFiner(rows, named, whole) ? named : undefined]
       : hasParts
         ? [...new Set(parts)]
-        : [placeOf('common') ?? (isList ? undefined : namelike(keys, rows)) ?? namesIn(columns, rows, isList)]
-  const name = found.filter((at) => at !== undefined)
+        : (generaIn(rows, others) ?? [
+            placeOf('common') ?? (isList ? undefined : namelike(keys, rows)) ?? namesIn(columns, rows, isList),
+          ])
+  const isParted = whole !== undefined && subspecies !== undefined && areEpithets(rows, subspecies)
+  const lower = isParted && !repeats(rows, subspecies, [whole], BINOMIAL) ? [rank, subspecies] : []
+  const name = [...found, ...lower].filter((at) => at !== undefined)
   const tags = placesOf('tag').filter((at) => !name.includes(at) && saysSomething(rows, at))
   return {
     id: placesOf('id').find((at) => (keys[at] === 'id' ? hasNumbers(rows, at) : mayBeIds(rows, at))),
@@ -63,6 +73,24 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[], isLis
 
 const latinIn = (rows: readonly CsvRow[], at: number): number =>
   rows.filter(({ cells }) => looksLatin(cells[at] ?? '')).length
+
+/** The first of some columns whose genera the next one continues with epithets, and that one, of whatever names. */
+const generaIn = (rows: readonly CsvRow[], places: readonly number[]): readonly [number, number] | undefined =>
+  places
+    .map((at) => [at, at + 1] as const)
+    .find(([at, next]) => {
+      const count = rows.filter(({ cells }) => isBinomial(cells[at]?.trim(), cells[next]?.trim())).length
+      return count > 0 && 2 * count >= rows.length && areEpithets(rows, next)
+    })
+
+const isBinomial = (genus = '', epithet = ''): boolean =>
+  /^\p{L}+$/u.test(genus) && /^\p{Ll}/u.test(epithet) && looksLatin(`${genus} ${epithet}`)
+
+/** Whether nearly all cells with a text have one word in small letters. */
+function areEpithets(rows: readonly CsvRow[], at: number): boolean {
+  const cells = valuesOf(rows, at)
+  return cells.length > 0 && cells.filter((cell) => /^[\p{Ll}.-]+$/u.test(cell)).length >= MOST_BEGIN * cells.length
+}
 
 /** Whether so many names in Latin make a column one of names: not all epithets look like it, and rows may be headings. */
 const isLatin = (rows: readonly CsvRow[], count: number): boolean => count > 0 && 3 * count >= rows.length
@@ -132,6 +160,8 @@ function mayHaveNames(key: string, isAlone: boolean): boolean {
 /** Names of columns with names of other plants and of animals. */
 const OF_OTHERS = /synonym|basionym|former|previous|parent|host|pest|disease|pollinat|companion|neighbo/
 
+const areAllDifferent = (rows: readonly CsvRow[], at: number): boolean => differentIn(rows, at) >= 0.9 * rows.length
+
 const differentIn = (rows: readonly CsvRow[], at: number): number => new Set(rows.map(({ cells }) => cells[at])).size
 
 /** Whether the names of a column tell plants apart that have one name in another, as those of cultivars do. */
@@ -184,11 +214,17 @@ function beginningWith(rows: readonly CsvRow[], other: number | undefined): (at:
 /** The share of them, as some genera are mistyped. */
 const MOST_BEGIN = 0.9
 
-/** Whether a column repeats in a fifth of its cells what others say: a cultivar is often written in several ways. */
-function repeats(rows: readonly CsvRow[], at: number, others: readonly number[]): boolean {
+/** Words of the name of a species, whose epithet one of its subspecies has again. */
+const BINOMIAL = 2
+
+/**
+ * Whether a column repeats in a fifth of its cells what others say behind so many words: a cultivar is often written in
+ * several ways.
+ */
+function repeats(rows: readonly CsvRow[], at: number, others: readonly number[], words = 0): boolean {
   const again = rows.filter(({ cells }) => {
     const text = cells[at]?.trim() ?? ''
-    return text !== '' && others.some((other) => cells[other]?.includes(text))
+    return text !== '' && others.some((other) => cells[other]?.split(' ').slice(words).join(' ').includes(text))
   })
   return again.length > 0 && 5 * again.length >= valuesOf(rows, at).length
 }
@@ -207,12 +243,15 @@ function guessByContents(columns: readonly string[], rows: readonly CsvRow[], is
     return at !== id && (['text', 'name', 'code'] as const).some((each) => look.has(each)) ? [at] : []
   })
   const isSingle = texts.length <= (id === undefined ? 1 : 2)
-  const name = named ?? (isSingle ? texts[0] : isList ? undefined : texts.find((at) => areDifferent(plants, at)))
-  const others = texts.filter((at) => at !== name)
+  const parts = named === undefined ? generaIn(rows, texts) : undefined
+  const one = named ?? (isSingle ? texts[0] : isList ? undefined : texts.find((at) => areDifferent(plants, at)))
+  const name: readonly number[] = parts ?? (one === undefined ? [] : [one])
+  const others = texts.filter((at) => !name.includes(at))
+  const [first] = name
   return {
     id,
-    name: name === undefined ? [] : [name],
-    tag: name === undefined || others.length !== 1 ? undefined : others.find((at) => !translates(plants, at, name)),
+    name,
+    tag: first === undefined || others.length !== 1 ? undefined : others.find((at) => !translates(plants, at, first)),
   }
 }
 
@@ -236,7 +275,7 @@ const MAX_WORDS = 60
 /** Rows for each name in a column of names, as headings may stand between. */
 const FILLED = 3
 
-/** The column most of whose cells look like names of plants, and not like sentences. */
+/** The column most of whose cells look like names of plants, and not like sentences. A few in many rows are places. */
 function namesIn(columns: readonly string[], rows: readonly CsvRow[], isList: boolean): number | undefined {
   const places = columns.flatMap((_, at) => {
     const count = looksOf(rows, at).get('name') ?? 0
@@ -245,7 +284,8 @@ function namesIn(columns: readonly string[], rows: readonly CsvRow[], isList: bo
     return count > sentences && 2 * count >= filled && FILLED * filled >= rows.length ? [at] : []
   })
   const at = mostLatin(rows, places)
-  return isList && at !== undefined && !isLatin(rows, latinIn(rows, at)) ? undefined : at
+  if (at === undefined || isLatin(rows, latinIn(rows, at))) return at
+  return isList || (rows.length >= MANY && FOR_ONE_NAME * differentIn(rows, at) <= rows.length) ? undefined : at
 }
 
 /** How often the cells of a column have each look. */

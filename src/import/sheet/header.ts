@@ -1,5 +1,5 @@
 import { type CsvRow, isNothing } from '../csv-rows.ts'
-import { areColumnNames, isFlag, type Meaning, meaningOf } from './column-names.ts'
+import { areColumnNames, isFlag, LONGEST, type Meaning, meaningOf } from './column-names.ts'
 import { type Look, lookOf, SEVERAL } from './looks.ts'
 
 /** The longest text that looks like the name of a column. */
@@ -30,7 +30,7 @@ export function headerIn(rows: readonly CsvRow[]): number {
     // A row above it with as many cells would be a plant.
     if (table.slice(0, i).some((above) => filled(above) >= filled(row))) return 0
     const score = meaningsIn(row, plants).size
-    const isDoubtful = looksLikePlant(row, plants) && !isOfWords(row) && !isAboveNames(row, plants)
+    const isDoubtful = looksLikePlant(row, plants) && !isOfWords(row) && !isAboveNames(row, plants) && !hasSeries(row)
     return score === 1 && (isDoubtful || (width === 1 && table.length === 1)) ? 0 : score
   })
   // Those of another list may stand below the plants.
@@ -44,16 +44,26 @@ export function headerIn(rows: readonly CsvRow[]): number {
   if (best > 0) return table[own.lastIndexOf(best)]?.number ?? 0
   const [first] = table
   if (first === undefined || width === 1) return 0
-  if (areColumnNames(first.cells)) return first.number
-  const isHeader = isAboveNumbers(first, plants)
-    ? !hasValue(first, plants)
-    : differs(first, plants) && !looksLikePlant(first, plants)
+  if (areColumnNames(first.cells) || first.cells.every((cell) => DBASE.test(cell ?? ''))) return first.number
+  const numbers = columnsOfNumbers(first, plants)
+  const isHeader =
+    numbers > 0
+      ? !hasValue(first, plants, numbers < SEVERAL ? MAX_NAME : LONGEST)
+      : differs(first, plants) && !looksLikePlant(first, plants)
   return isHeader ? first.number : 0
 }
+
+/** The kind and the width of a column, which LibreOffice saves with its name where the sheet was one of dBase. */
+const DBASE = /,[A-Z],\d+(?:,\d+)?$/
 
 /** Whether a name of a column has several words, such as "Scientific name", which no cell of a plant has. */
 const isOfWords = ({ cells }: CsvRow): boolean =>
   cells.some((cell = '') => meaningOf(cell) !== undefined && /\p{L}[\s_.]+\p{L}/u.test(cell.trim()))
+
+/** Whether cells count, as the names of columns do that have months or years. */
+const hasSeries = ({ cells }: CsvRow): boolean =>
+  cells.filter((cell, at) => /^\s*\d+\s*$/.test(cell ?? '') && Number(cells[at + 1] || NaN) === Number(cell) + 1)
+    .length > 1
 
 const filled = ({ cells }: CsvRow): number => cells.filter((cell) => !isNothing(cell)).length
 
@@ -63,7 +73,11 @@ function meaningsIn(row: CsvRow, rows: readonly CsvRow[]): ReadonlySet<Meaning> 
     const meaning = meaningOf(cell)
     if (cell === undefined || meaning === undefined || isRepeated(row, cell)) return []
     const others = columnOf(rows, row, at)
-    const isOfPlant = others.some((other) => meaningOf(other) !== undefined) || (isFlag(cell) && others.every(isFlag))
+    // A merged cell gives its name to two rows of names.
+    const isMerged = (meaning === 'genus' || meaning === 'species') && others.indexOf(cell) === others.lastIndexOf(cell)
+    const isOfPlant =
+      others.some((other) => meaningOf(other) !== undefined && !(isMerged && other === cell)) ||
+      (isFlag(cell) && others.every(isFlag))
     return isOfPlant ? [] : [{ cell, meaning }]
   })
   // One `no` is an answer more often than the name of the only column that has a usual one.
@@ -89,11 +103,11 @@ const looksLikePlant = (row: CsvRow, rows: readonly CsvRow[]): boolean =>
     return look !== 'text' && !isKnown && alike.length > 0 && 2 * alike.length >= others.length
   })
 
-/** Whether a cell of a row is no name of a column, whatever the others are. */
-function hasValue(row: CsvRow, rows: readonly CsvRow[]): boolean {
+/** Whether a cell of a row is no name of a column, whatever the others are. @param longest characters of a name */
+function hasValue(row: CsvRow, rows: readonly CsvRow[], longest = MAX_NAME): boolean {
   const mayRepeat = isWide(row)
   return someText(row, rows, (cell, others) => {
-    if (cell.length > MAX_NAME || (!mayRepeat && isRepeated(row, cell)) || others.includes(cell)) return true
+    if (cell.length > longest || (!mayRepeat && isRepeated(row, cell)) || others.includes(cell)) return true
     const look = lookOf(cell)
     return look === 'address' || look === 'number'
   })
@@ -115,22 +129,20 @@ const differs = (row: CsvRow, rows: readonly CsvRow[]): boolean =>
     return looks.size === 1 && !['name', 'code', 'text'].some((look) => looks.has(look as Look))
   })
 
-/** Whether a row has a text above several numbers or codes alone, which tells more than what its other cells look like. */
-const isAboveNumbers = (row: CsvRow, rows: readonly CsvRow[]): boolean =>
-  someText(
-    row,
-    rows,
-    (cell, others) => others.length >= SEVERAL && !/\p{N}/u.test(cell) && others.every((other) => /\p{N}/u.test(other)),
-  )
+/** The texts of a row above several numbers or codes alone, which tell more than what its other cells look like. */
+const columnsOfNumbers = (row: CsvRow, rows: readonly CsvRow[]): number =>
+  row.cells.filter((cell, at) => {
+    const others = columnOf(rows, row, at)
+    const isText = cell !== undefined && !isNothing(cell) && !/\p{N}/u.test(cell)
+    return isText && others.length >= SEVERAL && others.every((other) => /\p{N}/u.test(other))
+  }).length
 
-/** Whether a row has the name of a column of names above names of plants alone. */
+/** Whether a row has the name of a column of names above names of plants, mostly. */
 const isAboveNames = (row: CsvRow, rows: readonly CsvRow[]): boolean =>
-  someText(
-    row,
-    rows,
-    (cell, others) =>
-      meaningOf(cell) === 'name' && others.length > 0 && others.every((other) => lookOf(other) === 'name'),
-  )
+  someText(row, rows, (cell, others) => {
+    const names = others.filter((other) => lookOf(other) === 'name').length
+    return ['name', 'species', 'common'].includes(meaningOf(cell) ?? '') && names > 0 && 2 * names >= others.length
+  })
 
 /** Whether a cell with a text is so beside the others of its column. */
 const someText = (

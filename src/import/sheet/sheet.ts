@@ -16,6 +16,7 @@ import { encodingOf, textsOf } from './encoding.ts'
 import { guess } from './guess.ts'
 import type { Encoding } from './guess-encoding.ts'
 import { headerIn } from './header.ts'
+import { SEVERAL } from './looks.ts'
 
 /** Bytes of the beginning of a file that show how to read it. */
 export const LOOK = 65_536
@@ -99,8 +100,9 @@ export async function openSheet(file: Blob, chosen: Reading = {}, opening: Openi
   const rows = [...tidied(found, { separator, hasCurlyMarks })]
   const first = rows.slice(0, HEAD_ROWS)
   const header = first.length === 0 ? 0 : (chosen.header ?? findHeader(first))
-  const names = first.find(({ number }) => number === header)?.cells ?? []
   const below = rows.filter(({ number }) => number > header)
+  const written = first.find(({ number }) => number === header)?.cells ?? []
+  const names = areNumbered(below, written) ? [undefined, ...written] : written
   // A row has a cell without a name by intent where the row of the names has a place for it.
   const own = below.filter(({ cells }) => cells.length <= names.length)
   const width = Math.max(
@@ -111,6 +113,14 @@ export async function openSheet(file: Blob, chosen: Reading = {}, opening: Openi
   const columns = Array.from({ length: width }, (_, i) => names[i]?.trim() || named(letters(i)))
   return { file, encoding, separator, isQuoted, hasCurlyMarks, header, columns, first, below }
 }
+
+/** Whether rows begin with their numbers, below no name, as R writes tables: the first name is of something else. */
+const areNumbered = (rows: readonly CsvRow[], names: CsvRow['cells']): boolean =>
+  (meaningOf(names[0]) ?? 'id') !== 'id' &&
+  rows.length >= SEVERAL &&
+  rows.every(
+    ({ cells }, i) => cells.length === names.length + 1 && Number(cells[0]) > Number(rows[i - 1]?.cells[0] ?? -1),
+  )
 
 /** Bytes by which a service guesses an encoding. Each KiB takes it 2 to 4 ms, in which it answers nobody else. */
 const MOST_GUESSED = 4096

@@ -29,6 +29,8 @@ async function plantsIn(text: string, chosen?: Reading): Promise<readonly (RowPl
   return Array.fromAsync(rowsOf(sheet), (row) => plantIn(row, mapping, sheet.columns))
 }
 
+const LONG = 'Whether it is listed and if so in which book and since when'
+
 const plant = (id: bigint | undefined, name: string, tag?: string): RowPlant => ({ id, name, tag })
 
 suite('the page finds the names of the columns', () => {
@@ -42,6 +44,14 @@ suite('the page finds the names of the columns', () => {
     ['below a title, with names that nobody knows', 'Garten,\n,\nWas,Wieviel\nAbies,10\nBetula,12\n', 3],
     ['with usual names again on each page', 'Name,Höhe\nAbies,2\nBetula,3\nName,Höhe\nAcer,4\n', 1],
     ['with years', 'Name,Beet,2025,2026\nAbies,a,1,2\nBetula,b,3,4\n', 1],
+    ['with numbers of months', 'Name,Beet 1,1,2,3\nDill,a,x,,\nAnis,b,,x,x\n', 1],
+    ['with a long one, above names', `Species,${LONG}\nAbies alba,a\nAcer,b\nRosa canina,c\n`, 1],
+    ['with a long one, above numbers', `Was,${LONG},Höhe,Alter\nDill,1,2,3\nAnis,2,4,5\nMohn,3,4,2\n`, 1],
+    [
+      'in two rows, which one merged cell names',
+      'Study,Species,Seen,\nStudy,Species,A,A\nHill,Abies alba,1,2\nHill,Acer rubrum,1,2\n',
+      2,
+    ],
     ['nowhere, if the first row could be a plant', 'Was,Wo\nAbies,Beet 1\nBetula,Beet 2\n', 0],
     ['nowhere, if the first row names a genus, and others species', 'Monstera,Büro\nFicus benjamina,Flur\n', 0],
     ['nowhere, if an answer is the only usual name', 'Abies,ja,no\nBetula,ja,ja\n', 0],
@@ -107,6 +117,7 @@ suite('the page knows the usual names of columns', () => {
     ['English, in one word', 'plantId,plantName,plantTag', 'plantName'],
     ['German, abbreviated', 'ID-Nr.,Wiss. Name,Typ', 'Wiss. Name'],
     ['the plural', 'No.,Plants,Group', 'Plants'],
+    ['Indonesian', 'No.,Nama tanaman,Zone', 'Nama tanaman'],
   ]
   for (const [language, header, name] of headers) {
     test(`in ${language}`, async () => {
@@ -156,6 +167,24 @@ suite('the page knows the usual names of columns', () => {
     assert.deepEqual(await guessed('GENUS,Remark\nAcer,old\nRosa,new\n'), ['', 'GENUS', ''])
     const dotted = 'genus,species,sub.spp\nBromus,madritensis,rubens\n'
     assert.deepEqual(await guessed(dotted), ['', 'genus + species + sub.spp', ''])
+  })
+
+  test('and names in parts, whatever they are called', async () => {
+    assert.deepEqual(await guessed('id,genus,specificepithet\n1,Acer,rubrum\n'), ['id', 'genus + specificepithet', ''])
+    assert.deepEqual(await guessed('gender,species,note\nAcer,rubrum,x\n'), ['', 'gender + species', ''])
+    const unknown = 'Acer,rubrum,3\nRosa,canina,4\nAbies,alba,5\n'
+    assert.deepEqual(await guessed(`Suku,Jenisnya,Banyak\n${unknown}`), ['', 'Suku + Jenisnya', ''])
+    assert.deepEqual(await guessed(unknown), ['', 'Column A + Column B', ''])
+    const rank = 'Taxon,Subspecies\nAcer saccharum,nigrum\nRosa gallica,gallica\n'
+    assert.deepEqual(await guessed(rank), ['', 'Taxon + Subspecies', ''])
+    assert.deepEqual(await guessed('Taxon,Subspecies\nAcer rubrum subsp. rubrum,rubrum\n'), ['', 'Taxon', ''])
+    const keys = 'name,label\nabies_alba,Abies alba - Fir\nacer_rubrum,Acer rubrum - Maple\n'
+    assert.deepEqual(await guessed(keys), ['', 'label', ''])
+  })
+
+  test('but takes no places for names, of which many rows have few', async () => {
+    const rows = Array.from({ length: 20 }, (_, i) => `Rue de Paris,${i},ACEPLA`)
+    assert.deepEqual(await guessed(['Adresse,Haut,Code', ...rows].join('\n')), ['', '', ''])
   })
 
   test('as programs for collections, stores and observations export them', async () => {
@@ -227,6 +256,7 @@ suite('the page reads a row like the service', () => {
     const noName = say('import.rowNoName')
     const named = [plant(undefined, 'Betula'), plant(undefined, 'Rosa #1', '#7')]
     assert.deepEqual(others, [noName, noName, ...named])
+    assert.match(String((await plantsIn('Name,Beet\nH\ufffd,a\n'))[0]), /^The name .* has a character that is lost/)
   })
 
   test('and refuses it for the same reasons', async () => {

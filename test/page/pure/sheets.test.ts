@@ -70,6 +70,11 @@ const SHEETS: Readonly<Record<string, Expected>> = {
   },
   'dates.xlsx': { header: 1, columns: ['Nr', 'Name', ''], plants: ['1 Acer palmatum', '2 Rosa glauca', '3 Ilex'] },
   'days-from-1904.xlsx': { header: 1, columns: ['', 'Name', ''], plants: ['Acer palmatum', 'Rosa glauca'] },
+  'dbase.csv': {
+    header: 1,
+    columns: ['', 'ART_LANG,C,80', ''],
+    plants: ['Alnus glutinosa, Schwarz-Erle', 'Salix alba, Silber-Weide', 'Tilia cordata, Winter-Linde'],
+  },
   'dots.csv': {
     header: 1,
     columns: ['', 'genus + species + sub.spp', ''],
@@ -97,6 +102,17 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     plants: ['Bluestem The Blues', 'Chokeberry Low Mound'],
   },
   'errors.xlsx': { header: 1, columns: ['Nr', 'Name', 'Bed'], plants: ['1 Acer palmatum (B1)'], refused: 3 },
+  'faulty-utf8.csv': {
+    header: 1,
+    columns: ['', 'Name', 'Beet'],
+    plants: [
+      'Häberlea rhodopensis (Süd)',
+      'Rubus × loganobaccus (Süd)',
+      'Platanus × hispanica (Höhe)',
+      'Ölweide (Süd)',
+    ],
+    refused: 1,
+  },
   'filed-as.csv': {
     header: 1,
     columns: ['', 'FiledAs', 'Room'],
@@ -459,6 +475,11 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     columns: ['Nr', 'Name', 'Bed'],
     plants: ['1 Acer palmatum Thunb. (B1)', '2 Rosa glauca Pourr. (B2)', '3 Ilex aquifolium L. (B3)'],
     refused: 1,
+  },
+  'row-numbers.csv': {
+    header: 1,
+    columns: ['', 'Name', 'Bed'],
+    plants: ['Fennel (B1)', 'Dill (B2)', 'Anise (B2)'],
   },
   'russian.csv': {
     encoding: 'windows-1251',
