@@ -192,6 +192,41 @@ suite('the page, while others change plants,', () => {
     await page.getByText('That is all.').waitFor()
   })
 
+  inBrowser(
+    'keeps what a person has saved and deleted since a reading began whose answer comes later',
+    async (opened) => {
+      const { page, service } = opened
+      for (const id of [30, 31]) await service.create({ id, name: `Late ${id}` })
+      await page.getByLabel('Search plants').fill('late')
+      await until(page, shows([30, 31]))
+      await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
+      const [read, saved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      let isFirst = true
+      await intercept(page, /plants\?(?!.*count=).*limit=/, async (route) => {
+        // The next reading, which knows better, does not come.
+        if (!isFirst) return
+        isFirst = false
+        const response = await route.fetch()
+        read.resolve()
+        await saved.promise
+        await route.fulfill({ response })
+      })
+      await service.create({ id: 32, name: 'Late 32' })
+      await read.promise
+      await rowOf(page, 30).getByRole('button', { name: 'Edit: 30' }).click()
+      await page.getByLabel('Name: 30').fill('Late, but saved')
+      await page.keyboard.press('Enter')
+      await page.getByText('Saved 30').waitFor()
+      await rowOf(page, 31).getByRole('button', { name: 'Delete: 31' }).click()
+      await page.getByText('Deleted 31').waitFor()
+      saved.resolve()
+      await until(page, shows([30, 32]))
+      await rowOf(page, 30).getByText('Late, but saved').waitFor()
+      await rowOf(page, 30).getByRole('button', { name: 'Delete: 30' }).click()
+      await page.getByText('Deleted 30').waitFor()
+    },
+  )
+
   inBrowser('shows a plant that somebody has deleted and added again', async ({ page, service }) => {
     await service.create({ id: 80, name: 'Back' })
     await page.getByLabel('Search plants').fill('back')

@@ -52,7 +52,7 @@ export class PlantList {
   readonly #client: PlantstoreClient
   #endWaiting: (() => void) | undefined
   #filter: Filter | undefined
-  #foundById: StoredPlant | undefined
+  #foundById: bigint | undefined
   #listing: Listing<ListedPlant> | undefined
   #next: string | undefined
   #ending = new AbortController()
@@ -63,6 +63,8 @@ export class PlantList {
   readonly #restored = new Set<bigint>()
   /** The requests for plants under way. */
   #reads = 0
+  /** What plants have become since the oldest of them began, as its answer may be older. null: the plant is gone. */
+  readonly #newer = new Map<bigint, StoredPlant | null>()
   /** Whether others have changed plants since such a request began, so that its answer may be too old. */
   #isBehind = false
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -128,28 +130,29 @@ export class PlantList {
     this.#isBehind = this.#reads > 0
     if (this.#isBehind) return
     const { signal: ended } = this.#ending
-    const removed = this.#removed.value
     const chunks = this.#read.value.length
     const count = this.#read.value.reduce((sum, { plants }) => sum + plants.length, 0)
     const isIdle = this.state.value === 'more' || this.state.value === 'whole'
     if (this.#filter === undefined) return await this.#refreshEach(this.#read.value.flatMap(({ plants }) => plants))
     if (chunks === 0 || !isIdle || count > MOST_REFRESHED) return
-    const listing = this.#client.listPlants(
-      { ...wantedBy(this.#filter), sort: this.#filter.sort, limit: Math.max(PAGE, count) },
-      { signal: ended },
-    )
+    const query = { ...wantedBy(this.#filter), sort: this.#filter.sort, limit: Math.max(PAGE, count) }
+    const listing = this.#client.listPlants(query, { signal: ended })
     this.#reads += 1
     try {
-      const { items, next } = await listing.page()
+      const [found, { items, next }] = await Promise.all([
+        this.#foundById === undefined ? undefined : findById(this.#client, this.#filter, ended),
+        listing.page(),
+      ])
       if (ended.aborted) return
       // The person has scrolled or added a plant meanwhile, so the table has others now, or awaits its next page.
       if (this.#read.value.length !== chunks || this.#reads > 1) {
         this.#isBehind = true
         return
       }
-      void see(items)
-      // Another client may have put the removed ones again.
-      this.#showRows(withFirst(this.#foundById, items), this.#removed.value.difference(removed))
+      const plants = this.#asOfNow(withFirst(found, items))
+      void see(plants)
+      // Another client may have put those again that were removed before.
+      this.#showRows(plants)
       this.#listing = listing
       this.#next = next
       this.state.value = next === undefined ? 'whole' : 'more'
@@ -163,15 +166,16 @@ export class PlantList {
   /** Reads plants again, each by itself, also those removed before. */
   async #refreshEach(plants: readonly StoredPlant[]): Promise<void> {
     const { signal } = this.#ending
-    const removed = this.#removed.value
     for (const { id } of plants) {
       this.#reads += 1
       try {
         const { plant } = await this.#client.getPlant(id, { signal })
-        if (removed.has(id)) this.#show(id)
+        if (this.#newer.has(id)) continue
+        this.#show(id)
         this.replace(plant)
       } catch (error) {
-        if (isRefusal(error, 40402) && !drafts.value.has(String(id))) this.remove(id)
+        const isGone = isRefusal(error, 40402) && !this.#newer.has(id)
+        if (isGone && !drafts.value.has(String(id))) this.remove(id)
       } finally {
         this.#endRead()
       }
@@ -180,6 +184,7 @@ export class PlantList {
 
   #endRead(): void {
     this.#reads -= 1
+    if (this.#reads === 0) this.#newer.clear()
     this.#catchUpLater()
   }
 
@@ -199,6 +204,7 @@ export class PlantList {
   }
 
   replace(plant: StoredPlant): void {
+    this.#knowNewer(plant.id, plant)
     this.#read.value = this.#map((plants) => plants.map((each) => (each.id === plant.id ? plant : each)))
   }
 
@@ -210,11 +216,13 @@ export class PlantList {
   }
 
   remove(id: bigint): void {
+    this.#knowNewer(id, null)
     this.#removed.value = new Set([...this.#removed.value, id])
   }
 
   /** Shows a removed plant again where it was. */
   #show(id: bigint): void {
+    this.#newer.delete(id)
     if (this.#removed.value.has(id)) this.#removed.value = this.#removed.value.difference(new Set([id]))
   }
 
@@ -233,6 +241,16 @@ export class PlantList {
     this.#read.value = [{ key: this.#key, plants: [plant] }, ...others]
   }
 
+  #knowNewer(id: bigint, plant: StoredPlant | null): void {
+    if (this.#reads > 0) this.#newer.set(id, plant)
+  }
+
+  /** What has been read, as it is by now. */
+  #asOfNow(plants: readonly ListedPlant[]): readonly ListedPlant[] {
+    if (this.#newer.size === 0) return plants
+    return plants.flatMap((plant) => this.#newer.get(plant.id) ?? (this.#newer.has(plant.id) ? [] : plant))
+  }
+
   /** Whether a page read so far contains the plant. */
   has(id: bigint): boolean {
     return this.chunks.value.some(({ plants }) => plants.some((plant) => plant.id === id))
@@ -243,9 +261,9 @@ export class PlantList {
   }
 
   /** Shows the plants instead of all others. The person may be in a row: it stays if its plant is among them. */
-  #showRows(plants: readonly StoredPlant[], removed: ReadonlySet<bigint> = new Set()): void {
+  #showRows(plants: readonly ListedPlant[]): void {
     const focused = document.activeElement?.closest<HTMLElement>('[role=row][data-id]')?.dataset['id']
-    this.#removed.value = removed
+    this.#removed.value = new Set()
     this.#read.value = [{ key: this.#read.value[0]?.key ?? this.#key, plants }]
     if (focused !== undefined) focusRow(focused)
   }
@@ -274,22 +292,23 @@ export class PlantList {
     const end = whenAway(() => void this.#recall(state, filter, ended))
     try {
       const [found, page] = await Promise.all([
-        state === 'searching' && filter !== undefined ? findById(this.#client, filter, ended) : this.#foundById,
+        state === 'searching' && filter !== undefined ? findById(this.#client, filter, ended) : undefined,
         listing?.page(this.#next),
       ])
       if (ended.aborted) return
       const { items, next, since } = page ?? { items: [], next: undefined, since: undefined }
       this.reachesTo.value = since
-      void see(withFirst(found, items))
+      const plants = this.#asOfNow(withFirst(found, items))
+      void see(plants)
       this.seenSince.value = undefined
       if (state === 'searching') {
-        this.#foundById = found
+        this.#foundById = found?.id
         this.#foundBy.value = filter
-        this.#showRows(withFirst(found, items))
+        this.#showRows(plants)
       } else {
-        const plants = items.filter(({ id }) => id !== found?.id)
+        const others = plants.filter(({ id }) => id !== this.#foundById)
         this.#key += 1
-        this.#read.value = [...this.#read.value, { key: this.#key, plants }]
+        this.#read.value = [...this.#read.value, { key: this.#key, plants: others }]
       }
       this.#next = next
       this.state.value = next === undefined ? 'whole' : 'more'
