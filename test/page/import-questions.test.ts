@@ -198,10 +198,10 @@ suite('the page, for a corrected sheet,', () => {
   inBrowser('remembers which row is which plant: by a column that names it, and by its neighbours', async (opened) => {
     const { page, service } = opened
     const versions = [
-      // The article numbers name the plants, though all else changes.
+      // The article numbers name the plants, though all else changes, and another row looks like the plant of one.
       [
         ['Art,Name,Bed', 'A1,Unknown rose,1', 'A2,Acer,1', 'A3,Betula,2'],
-        ['Art,Name,Bed', 'A2,Acer,1', 'A3,Betula,2', "A1,Rosa 'Peace',7"],
+        ['Art,Name,Bed', 'A2,Acer,1', 'A3,Betula,2', "A1,Rosa 'Peace',7", 'A4,Unknown rosa,1'],
       ],
       // The plant between two others got another bed.
       [
@@ -220,7 +220,7 @@ suite('the page, for a corrected sheet,', () => {
       await check(page)
       const question = page.getByRole('group', { name: '1 row looks like a stored plant with another name or tag' })
       await question.getByLabel('Change those plants').check()
-      await importPlants(page, 1)
+      await importPlants(page, 1 + after.length - before.length)
       const plants = (await service.plants()).map(({ name, tag }) => `${name},${tag}`)
       const expected = after.slice(1).map((row) => row.split(',').slice(-2).join(','))
       assert.deepEqual(plants.toSorted(), expected.toSorted())
