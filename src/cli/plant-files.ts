@@ -23,7 +23,7 @@ export interface KindFlags {
 }
 
 /** Names of sheets, which an import reads besides files of plants, or says how to save. */
-export const SHEET = /\.(?:tsv|txt|xlsx|xlsm|ods|xls|xlsb|numbers)(?:\.gz)?$/i
+export const SHEET = /\.(?:tsv|tab|txt|xlsx|xlsm|ods|fods|xls|xlsb|numbers)(?:\.gz)?$/i
 
 /**
  * Returns the format of a file, or of standard input or output for `-`, and whether it is compressed, by the flags or

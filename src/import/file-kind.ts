@@ -10,7 +10,7 @@ const KINDS: readonly (readonly [start: string, what: string])[] = [
   ['pk\x03\x04', 'a workbook (such as .xlsx or .ods) or another ZIP archive; save the sheet as CSV'],
   ['\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'an old workbook (.xls); save the sheet as CSV'],
   ['%pdf-', 'a PDF; save the sheet that it was made of as CSV'],
-  ['<?xml', 'XML (as in some files named .xls); save the sheet as CSV'],
+  ['<?xml', 'XML (as in .fods, and in some files named .xls); save the sheet as CSV'],
   ...['<!doctype', '<html', '<head', '<meta', '<table'].map((tag) => [tag, HTML] as const),
   ['{\\rtf', 'a text document (.rtf); save the sheet as CSV'],
   ['\x89png', 'a picture'],

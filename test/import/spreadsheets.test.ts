@@ -85,7 +85,7 @@ suite('a file that is not text', () => {
   test('may be a PDF, XML, HTML, a text document or a picture', async () => {
     const kinds: readonly (readonly [start: string, kind: RegExp])[] = [
       ['%PDF-1.7\n', /a PDF; save the sheet/],
-      ['<?xml version="1.0"?>', /XML \(as in some files named \.xls\)/],
+      ['<?xml version="1.0"?>', /XML \(as in \.fods, and in some files named \.xls\)/],
       ['<!DOCTYPE html>', /HTML/],
       ['<html xmlns:x="urn:schemas-microsoft-com:office:excel">', /HTML/],
       ['<table border="1"><tr><td>id', /HTML \(as in some files named \.xls\)/],
