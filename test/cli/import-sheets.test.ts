@@ -171,6 +171,12 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     const again = Array.from({ length: 90 }, (_, i) => `${i % 60},Rosa ${i}`).join('\n')
     const twice = await importing(t, 'a.csv', `Nr,Plant\n${again}\n`)
     assert.match(twice.stderr, /--columns 'name=Plant'/)
+    const filled = await importing(
+      t,
+      'a.csv',
+      `Plant,Bed,Dry,Sown\nAbies,A,FALSE,FALSE\n${',,FALSE,FALSE\n'.repeat(9)}`,
+    )
+    assert.match(filled.stderr, /: say which columns hold the plants/)
     const without = await importing(t, 'a.xlsx', readFileSync(sheetPath('formula-name.xlsx')))
     assert.match(without.stderr, /most rows would be refused \(row 2: D2 is a formula without a value: .*\); say which/)
     assert.equal(without.code, 2)
@@ -198,6 +204,8 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     }
     const { folder } = await importing(t, 'text.XLS', 'id\tname\ttag\n1\tAbies\tA\n')
     assert.deepEqual(named(folder), ['Abies (A)'])
+    const flat = await importing(t, 'plants.fods', '<?xml version="1.0"?><office:document/>')
+    assert.match(flat.stderr, /XML \(as in \.fods, and in some files named \.xls\); save the sheet as CSV$/m)
   })
 
   test('reads the sheet of a workbook with most rows of several columns, and names rows by their numbers', async (t) => {

@@ -10,7 +10,7 @@ const NAMES = {
     |identificativo|numero di accessione|numero di inventario|codice|numer|sıra no|αριθμός|номер|番号|编号|編號|序号|번호
     |gbif id|catalog number|catalogue number`,
   /** The whole name. */
-  name: `name|plant name|botanical name|scientific name|accepted name|calculated full name|taxon full name|scientific name full|latin name|full name|taxon|taxon name|plant|names
+  name: `name|plant name|botanical name|scientific name|accepted name|calculated full name|taxon full name|scientific name full|latin name|full name|binomial|botanic name|taxa|taxon|taxon name|plant|names
     |plants|plant names|pflanzenname|botanischer name|wissenschaftlicher name|lateinischer name|name botanisch|bot name
     |wiss name|lat name|botanisch|lateinisch|gattung art|gattung art sorte|pflanze|pflanzen|pflanzennamen|bezeichnung
     |nom|noms|nom scientifique|nom botanique|nom latin|nom de la plante|plante|plantes|nombre|nombres
@@ -26,7 +26,7 @@ const NAMES = {
     |nama tanaman|tanaman|tên khoa học|tên cây|الاسم العلمي|اسم النبات|نام علمی|नाम|वैज्ञानिक नाम|שם מדעי`,
   genus:
     'genus|genus name|gattung|gattungsname|genre|genre bota|genre botanique|genero|geslacht|geslachtsnaam|genere|rodzaj|cins|γένος|род|属|属名|속',
-  species: `species|species name|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
+  species: `species|species name|especies|especes|arten|pflanzenart|soorten|gatunki|виды|druh|laji|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
     |especie|epiteto|soort|soortnaam|specie|gatunek|tür|είδος|вид|种|種|种加词|種小名|종`,
   /** Such as `×`, before the part of the name that follows. */
   hybrid:

@@ -75,16 +75,14 @@ const latinIn = (rows: readonly CsvRow[], at: number): number =>
   rows.filter(({ cells }) => looksLatin(cells[at] ?? '')).length
 
 /** The first of some columns whose genera the next one continues with epithets, and that one, of whatever names. */
-const generaIn = (rows: readonly CsvRow[], places: readonly number[]): readonly [number, number] | undefined =>
-  places
-    .map((at) => [at, at + 1] as const)
-    .find(([at, next]) => {
-      const count = rows.filter(({ cells }) => isBinomial(cells[at]?.trim(), cells[next]?.trim())).length
-      return count > 0 && 2 * count >= rows.length && areEpithets(rows, next)
-    })
-
-const isBinomial = (genus = '', epithet = ''): boolean =>
-  /^\p{L}+$/u.test(genus) && /^\p{Ll}/u.test(epithet) && looksLatin(`${genus} ${epithet}`)
+function generaIn(rows: readonly CsvRow[], places: readonly number[]): readonly [number, number] | undefined {
+  const genus = places.find((at) => {
+    const names = rows.map(({ cells }) => `${cells[at]?.trim()} ${cells[at + 1]?.trim()}`)
+    const count = names.filter((name) => /^\p{L}+ \p{Ll}/u.test(name) && looksLatin(name)).length
+    return 2 * count >= Math.max(1, rows.length) && areEpithets(rows, at + 1)
+  })
+  return genus === undefined ? undefined : [genus, genus + 1]
+}
 
 /** Whether nearly all cells with a text have one word in small letters. */
 function areEpithets(rows: readonly CsvRow[], at: number): boolean {

@@ -56,14 +56,17 @@ export function headerIn(rows: readonly CsvRow[]): number {
 /** The kind and the width of a column, which LibreOffice saves with its name where the sheet was one of dBase. */
 const DBASE = /,[A-Z],\d+(?:,\d+)?$/
 
+const SEVERAL_WORDS = /\p{L}[\s_.]+\p{L}/u
+
 /** Whether a name of a column has several words, such as "Scientific name", which no cell of a plant has. */
 const isOfWords = ({ cells }: CsvRow): boolean =>
-  cells.some((cell = '') => meaningOf(cell) !== undefined && /\p{L}[\s_.]+\p{L}/u.test(cell.trim()))
+  cells.some((cell = '') => meaningOf(cell) !== undefined && SEVERAL_WORDS.test(cell))
 
 /** Whether cells count, as the names of columns do that have months or years. */
 const hasSeries = ({ cells }: CsvRow): boolean =>
-  cells.filter((cell, at) => /^\s*\d+\s*$/.test(cell ?? '') && Number(cells[at + 1] || NaN) === Number(cell) + 1)
-    .length > 1
+  cells.some(
+    (cell = '', at) => /\d/.test(cell) && [1, 2].every((step) => cells[at + step]?.trim() === `${Number(cell) + step}`),
+  )
 
 const filled = ({ cells }: CsvRow): number => cells.filter((cell) => !isNothing(cell)).length
 
@@ -74,9 +77,10 @@ function meaningsIn(row: CsvRow, rows: readonly CsvRow[]): ReadonlySet<Meaning> 
     if (cell === undefined || meaning === undefined || isRepeated(row, cell)) return []
     const others = columnOf(rows, row, at)
     // A merged cell gives its name to two rows of names.
-    const isMerged = (meaning === 'genus' || meaning === 'species') && others.indexOf(cell) === others.lastIndexOf(cell)
+    const mayBeMerged = meaning === 'genus' || meaning === 'species' || SEVERAL_WORDS.test(cell)
+    const again = mayBeMerged && others.indexOf(cell) === others.lastIndexOf(cell) ? cell : undefined
     const isOfPlant =
-      others.some((other) => meaningOf(other) !== undefined && !(isMerged && other === cell)) ||
+      others.some((other) => meaningOf(other) !== undefined && other !== again) ||
       (isFlag(cell) && others.every(isFlag))
     return isOfPlant ? [] : [{ cell, meaning }]
   })

@@ -1,5 +1,5 @@
 import { type CsvRow, isNothing, type Mapping } from '../csv-rows.ts'
-import { isNoValue } from './column-names.ts'
+import { isFlag, isNoValue } from './column-names.ts'
 import { DoubtfulRows } from './doubtful-rows.ts'
 import { IN_LIST, rowText } from './row-text.ts'
 import { areNames, idIn } from './sheet-row.ts'
@@ -151,13 +151,19 @@ export function usualReason(refusedRows: readonly RefusedRow[]): string | undefi
   return [...alike.values()].find((rows) => 2 * rows.length > listed.length)?.[0]?.reason
 }
 
-/** Whether a row without a plant is a heading: it has one text, where a plant needs more, or has names of columns. */
+/**
+ * Whether a row without a plant is a heading: it has one text besides answers, which tables have in rows to be filled,
+ * where a plant needs more, or has names of columns.
+ */
 function isHeading({ cells, fault }: CsvRow, columns: readonly string[], mapping: Mapping): boolean {
   if (fault !== undefined) return false
   const { id, name, tag } = mapping
-  const filled = cells.flatMap((cell, at) => (isNothing(cell) ? [] : [at]))
+  const needed = [id, tag, ...name]
+  const filled = cells.flatMap((cell = '', at) =>
+    isNothing(cell) || (isFlag(cell) && !needed.includes(at)) ? [] : [at],
+  )
   const [first = -1] = filled
-  if (filled.length !== 1 || first >= columns.length) return areNames(cells, mapping, columns)
+  if (filled.length > 1 || first >= columns.length) return areNames(cells, mapping, columns)
   return first === id ? typeof idIn(cells[first] ?? '') !== 'bigint' : first !== tag && !name.includes(first)
 }
 

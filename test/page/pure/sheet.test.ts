@@ -47,11 +47,9 @@ suite('the page finds the names of the columns', () => {
     ['with numbers of months', 'Name,Beet 1,1,2,3\nDill,a,x,,\nAnis,b,,x,x\n', 1],
     ['with a long one, above names', `Species,${LONG}\nAbies alba,a\nAcer,b\nRosa canina,c\n`, 1],
     ['with a long one, above numbers', `Was,${LONG},Höhe,Alter\nDill,1,2,3\nAnis,2,4,5\nMohn,3,4,2\n`, 1],
-    [
-      'in two rows, which one merged cell names',
-      'Study,Species,Seen,\nStudy,Species,A,A\nHill,Abies alba,1,2\nHill,Acer rubrum,1,2\n',
-      2,
-    ],
+    ['with the kinds of dBase', '"NR,C,20","ART,C,80"\nA 3,Abies alba\n20,Acer rubrum\n', 1],
+    ['in two rows, by a merged cell', 'Was,Species,Da,\nWas,Species,A,A\na,Abies alba,1,2\nb,Acer rubrum,1,2\n', 2],
+    ['in two rows, by merged cells of words', 'English name,Qty,\nEnglish name,A,B\nFir,1,2\nMaple,1,2\n', 2],
     ['nowhere, if the first row could be a plant', 'Was,Wo\nAbies,Beet 1\nBetula,Beet 2\n', 0],
     ['nowhere, if the first row names a genus, and others species', 'Monstera,Büro\nFicus benjamina,Flur\n', 0],
     ['nowhere, if an answer is the only usual name', 'Abies,ja,no\nBetula,ja,ja\n', 0],
@@ -178,6 +176,7 @@ suite('the page knows the usual names of columns', () => {
     const rank = 'Taxon,Subspecies\nAcer saccharum,nigrum\nRosa gallica,gallica\n'
     assert.deepEqual(await guessed(rank), ['', 'Taxon + Subspecies', ''])
     assert.deepEqual(await guessed('Taxon,Subspecies\nAcer rubrum subsp. rubrum,rubrum\n'), ['', 'Taxon', ''])
+    assert.deepEqual(await guessed('Name,Beet\n1,Dill,a\n2,Anis,b\n4,Mohn,\n'), ['', 'Name', 'Beet'])
     const keys = 'name,label\nabies_alba,Abies alba - Fir\nacer_rubrum,Acer rubrum - Maple\n'
     assert.deepEqual(await guessed(keys), ['', 'label', ''])
   })
