@@ -3,6 +3,7 @@ import { openAsBlob, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { guess } from '../../../src/import/sheet/guess.ts'
+import { SheetLook } from '../../../src/import/sheet/look.ts'
 import type { Reading } from '../../../src/import/sheet/sheet.ts'
 import type { RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
 import { plantIn } from '../../../web/src/import/plant-row.ts'
@@ -273,6 +274,21 @@ suite('the page reads a row like the service', () => {
     ]
     for (const [i, reason] of expected.entries()) assert.match(String(reasons[i + 1]), reason)
   })
+})
+
+test('rows may take the tag of the row above where the first has one, each stands once, and a third has none', async () => {
+  for (const [tags, count] of [
+    [['bed 1', '', '', 'bed 2', ''], 3],
+    [['', 'bed 1', '', '', 'bed 2'], 0],
+    [['bed 1', '', 'bed 1', ''], 0],
+    [['bed 1', 'bed 2', 'bed 3', ''], 0],
+  ] as const) {
+    const look = new SheetLook({ id: undefined, name: [0], tag: 1 }, ['Name', 'Bed'])
+    for await (const row of rowsOf(await sheetOf(`Name,Bed\n${tags.map((tag) => `Abies,${tag}\n`).join('')}`))) {
+      look.take(row)
+    }
+    assert.equal(look.findings.tagsAbove, count, tags.join())
+  }
 })
 
 suite('the page divides a sheet into cells', () => {
