@@ -101,10 +101,8 @@ function listTests(suite: Suite, open: OpenStore): void {
       'plant.created 6': 'one',
       'plant.updated 1': 'one',
     })
-    assert.deepEqual(
-      (await logOf(store).history(1n, undefined, 9)).map((entry) => entry.action),
-      ['one', 'one'],
-    )
+    const actions = (await logOf(store).history(1n, undefined, 9)).map((entry) => entry.action)
+    assert.deepEqual(actions, ['one', 'one'])
     for (const limit of [1, 2, 1000]) {
       const ofOne = await readAll(logOf(store), { action: 'one', limit })
       assert.deepEqual(
@@ -158,10 +156,8 @@ function listTests(suite: Suite, open: OpenStore): void {
       const isMine = token === TESTER.id
       assert.deepEqual(outcomes, [isMine, !isMine, isMine])
       const ids = (await plants()).filter((stored) => stored.name === name || stored.id === BigInt(10 + i))
-      assert.deepEqual(
-        ids.map(({ id }) => id),
-        isMine ? [1n, 2n] : [BigInt(10 + i)],
-      )
+      const found = ids.map(({ id }) => id)
+      assert.deepEqual(found, isMine ? [1n, 2n] : [BigInt(10 + i)])
     }
   })
 }
@@ -211,13 +207,11 @@ function undoTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual((await undo(store, 'import', undoing('none', 'import'))).restored, 0)
     assert.equal(await actionsOf(store).get('none'), undefined)
     assert.equal((await actionsOf(store).get('import'))?.undoneBy, 'first')
-    assert.deepEqual(
-      (await actionsOf(store).list({}, 10)).map(({ id, undoneBy }) => ({ id, undoneBy })),
-      [
-        { id: 'first', undoneBy: undefined },
-        { id: 'import', undoneBy: 'first' },
-      ],
-    )
+    const found = (await actionsOf(store).list({}, 10)).map(({ id, undoneBy }) => ({ id, undoneBy }))
+    assert.deepEqual(found, [
+      { id: 'first', undoneBy: undefined },
+      { id: 'import', undoneBy: 'first' },
+    ])
   })
 
   suite('a plant that something else has changed since stays, also if it is again what the action left', async (t) => {
@@ -312,10 +306,8 @@ function undoTests(suite: Suite, open: OpenStore): void {
     for (let i = 0; i < 2; i++) {
       const report = await undo(store, 'work', undoing('back', 'work'))
       assert.deepEqual(report, { restored: 1, left: report.left })
-      assert.deepEqual(
-        report.left.toSorted((a, b) => Number(a.id - b.id)),
-        left,
-      )
+      const shown = report.left.toSorted((a, b) => Number(a.id - b.id))
+      assert.deepEqual(shown, left)
       assert.deepEqual(
         await plants(),
         left.map((each) => each.plant),

@@ -277,10 +277,8 @@ test('a file that is moved away before the first line of the audit log gets none
   const file = open()
   cleanUp(t, () => closeSync(file))
   writeSync(file, '{"msg":"audit"}\n')
-  assert.deepEqual(
-    [path, `${path}.1`].map((name) => readFileSync(name, 'utf8')),
-    ['{"msg":"audit"}\n', '{}\n'],
-  )
+  const found = [path, `${path}.1`].map((name) => readFileSync(name, 'utf8'))
+  assert.deepEqual(found, ['{"msg":"audit"}\n', '{}\n'])
 })
 
 test('a start without a terminal leaves a line about the first token in the audit log', async (t) => {

@@ -22,7 +22,7 @@ import {
 } from './support/change-entries.ts'
 import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
-import { importAll } from './support/store-calls.ts'
+import { importAll, importMany } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
 
 /** The specification of ChangeLog (src/domain/changes.ts) as tests, for a store that keeps its log for long. */
@@ -105,10 +105,7 @@ function entryTests(suite: Suite, open: OpenStore): void {
     const { store } = await open(t)
     assert.equal((await logOf(store).usage()).entries, 0)
     assert.equal((await logOf(store).usage()).oldest, undefined)
-    await importAll(
-      store,
-      Array.from({ length: 2500 }, (_, i) => plant(BigInt(i))),
-    )
+    await importMany(store, 2500, (i) => plant(BigInt(i)))
     await remove(store, 1n)
     const { entries, bytes, oldest } = await logOf(store).usage()
     assert.equal(entries, 2501)
@@ -167,10 +164,8 @@ function pageTests(suite: Suite, open: OpenStore): void {
     assert.equal((await select(['succulent', 'z', 'none'])).length, 5)
     assert.deepEqual(await select(['none', '']), [])
     const types = await readAll(logOf(store), { types: ['plant.deleted', 'plant.updated'] })
-    assert.deepEqual(
-      types.map(({ type }) => type),
-      ['plant.updated', 'plant.updated', 'plant.updated', 'plant.deleted'],
-    )
+    const found = types.map(({ type }) => type)
+    assert.deepEqual(found, ['plant.updated', 'plant.updated', 'plant.updated', 'plant.deleted'])
     const typesOf = async (more: Partial<ChangeRequest>) =>
       (await readAll(logOf(store), more)).map(({ type, plant, before }) => `${type} ${(plant ?? before)?.id}`)
     assert.deepEqual(await typesOf({ tagPrefix: 'succ', limit: 1 }), [
@@ -212,10 +207,7 @@ function pageTests(suite: Suite, open: OpenStore): void {
 function positionTests(suite: Suite, open: OpenStore): void {
   suite('positions are opaque texts that grow, and stay valid when the store is opened again', async (t) => {
     const { store, reopen } = await open(t)
-    await importAll(
-      store,
-      Array.from({ length: 300 }, (_, i) => plant(BigInt(i))),
-    )
+    await importMany(store, 300, (i) => plant(BigInt(i)))
     const entries = await readAll(logOf(store))
     const positions = entries.map(({ position }) => position)
     for (const position of positions) assert.match(position, /^[A-Za-z0-9_-]{1,64}$/)

@@ -30,7 +30,7 @@ const IDS = [
 ]
 
 test('the hash of an id equals that of PostgreSQL', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   const ids = [...IDS, ...Array.from({ length: 1000 }, (_, i) => (BigInt(i) * 9_176_263_871n ** 2n) % 2n ** 63n)]
   const rows = await query<{ hash: number }>(url, 'SELECT hashint8(id) AS hash FROM unnest($1::bigint[]) AS id', [ids])
   assert.deepEqual(
@@ -79,7 +79,7 @@ const NOTES = `CREATE TABLE notes (shards bigint);
   CREATE TRIGGER note AFTER INSERT ON plants REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION note()`
 
 test('a store with shards writes like one without, with the plants of one shard in each statement', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   await (await openStore(t, url)).close()
   await query(url, SHARDS)
   await query(url, NOTES)
@@ -105,7 +105,7 @@ test('a store with shards writes like one without, with the plants of one shard 
 })
 
 test('while a server is lost, work on its shards and on all is refused at once, and other work goes on', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   await (await openStore(t, url)).close()
   await query(url, SHARDS)
   const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 10_000, onTrouble: () => {} })
@@ -148,7 +148,7 @@ test('while a server is lost, work on its shards and on all is refused at once, 
 })
 
 test('plantstore distribute refuses a PostgreSQL without Citus, a file and an invalid number of shards', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   const refused = async (args: readonly string[], code: number, message: RegExp) => {
     const outcome = await run(t, ['distribute', ...args])
     assert.deepEqual([outcome.code, outcome.stdout], [code, ''])

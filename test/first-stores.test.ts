@@ -10,7 +10,6 @@ import type { Store } from '../src/domain/store.ts'
 import { makeBackup } from '../src/sqlite/upkeep/backup.ts'
 import { TESTER } from './support/actor.ts'
 import { deletePlant, replacePlant } from './support/change-plant.ts'
-import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { openStore } from './support/open-postgres.ts'
 import { openSqlite } from './support/open-sqlite.ts'
@@ -38,10 +37,8 @@ const migrationsOf = (engine: keyof typeof CHECKSUMS) => readMigrations(new URL(
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   test(`no migration of ${engine} has changed`, () => {
-    assert.deepEqual(
-      migrationsOf(engine).map(({ checksum }) => checksum),
-      CHECKSUMS[engine],
-    )
+    const checksums = migrationsOf(engine).map(({ checksum }) => checksum)
+    assert.deepEqual(checksums, CHECKSUMS[engine])
   })
 }
 
@@ -85,14 +82,12 @@ async function assertFilled(store: Store): Promise<void> {
   assert.deepEqual(await list(''), PLANTS)
   assert.deepEqual(await list('magnolia x'), PLANTS.slice(0, 1))
   assert.deepEqual(await list('ech 🌵'), PLANTS.slice(2, 3))
-  assert.deepEqual(
-    (await store.listTags({}, 10)).map(({ tag, plants }) => [tag, Number(plants)]),
-    [
-      ['', 1],
-      ['bed 3', 1],
-      ['tree', 1],
-    ],
-  )
+  const found = (await store.listTags({}, 10)).map(({ tag, plants }) => [tag, Number(plants)])
+  assert.deepEqual(found, [
+    ['', 1],
+    ['bed 3', 1],
+    ['tree', 1],
+  ])
   const added = plant(9n, 'new')
   await store.importPlants([added], 'add', TESTER)
   assert.deepEqual(await list('new'), [added])
@@ -118,14 +113,14 @@ async function makeSqlite(t: TestContext, file: URL): Promise<void> {
 for (const { number } of migrationsOf('postgres')) {
   test(`a store of PostgreSQL with schema ${number} opens, with all that it had`, async (t) => {
     if (isMaking && number === migrationsOf('postgres').length) await makePostgres(t, fixture(`postgres-${number}.sql`))
-    const url = await newDatabase((drop) => cleanUp(t, drop))
+    const url = await newDatabase(t)
     await query(url, gunzipSync(readFileSync(fixture(`postgres-${number}.sql`))).toString())
     await assertFilled(await openStore(t, url))
   })
 }
 
 async function makePostgres(t: TestContext, file: URL): Promise<void> {
-  const url = await newDatabase((drop) => cleanUp(t, drop))
+  const url = await newDatabase(t)
   await fill(await openStore(t, url))
   const statements = migrationsOf('postgres').map(({ sql }) => sql)
   statements.push(

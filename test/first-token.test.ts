@@ -6,7 +6,6 @@ import { makeFirstToken } from '../src/cli/token.ts'
 import { hashSecret } from '../src/domain/token.ts'
 import { AuditLog } from '../src/http/answer/audit-log.ts'
 import { readConfig } from '../src/settings/config.ts'
-import { cleanUp } from './support/clean-up.ts'
 import { snapshot, tempFolder } from './support/files.ts'
 import { blockIn } from './support/guide.ts'
 import { send } from './support/load.ts'
@@ -156,7 +155,7 @@ suite('the first token', () => {
   })
 
   test('is not created in a PostgreSQL store if the start has no terminal, and the banner says so', async (t) => {
-    const env = { PLANTSTORE_STORE: await newDatabase((work) => cleanUp(t, work)), PLANTSTORE_LOG_LEVEL: 'error' }
+    const env = { PLANTSTORE_STORE: await newDatabase(t), PLANTSTORE_LOG_LEVEL: 'error' }
     const program = new Program(t, ['serve', '--port', '0'], { cwd: tempFolder(t), env })
     const banner = await program.says((stdout) => (/curl .*\r?\n/.test(stdout) ? stdout : undefined))
     assert.match(banner, /^ {2}Token {4}none yet; create one with "plantstore token create"$/m)

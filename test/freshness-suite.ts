@@ -8,7 +8,7 @@ import { createPlant } from './support/create-plant.ts'
 import { expectedPlants, expectedTags } from './support/expected.ts'
 import { anyId, anyText } from './support/plants.ts'
 import { holds } from './support/property.ts'
-import { EVERYTHING, importAll, listAll } from './support/store-calls.ts'
+import { EVERYTHING, importAll, importMany, listAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
 
 const FIRST_PAGE: PlantQuery = { ...EVERYTHING, order: 'id', after: undefined }
@@ -98,10 +98,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
 
   suite('a list never misses a plant that changes constantly', async (t) => {
     const { store } = await open(t)
-    await importAll(
-      store,
-      Array.from({ length: 500 }, (_, i) => plant(BigInt(i), `some ${i}`, 'some')),
-    )
+    await importMany(store, 500, (i) => plant(BigInt(i), `some ${i}`, 'some'))
     let isOver = false
     const writing = (async () => {
       for (let i = 0; !isOver; i++)

@@ -21,7 +21,7 @@ import {
 } from './support/change-entries.ts'
 import { deletePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
-import { EVERYTHING, exportAll, importAll } from './support/store-calls.ts'
+import { EVERYTHING, exportAll, importAll, importMany } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
 import { settled } from './support/until.ts'
 
@@ -95,10 +95,7 @@ export function newestTests(suite: Suite, open: OpenStore): void {
       next: undefined,
       since: undefined,
     })
-    await importAll(
-      store,
-      Array.from({ length: 1000 }, (_, i) => plant(BigInt(i + 1), `Aloe ${i}`, i % 3 === 0 ? 'bed' : undefined)),
-    )
+    await importMany(store, 1000, (i) => plant(BigInt(i + 1), `Aloe ${i}`, i % 3 === 0 ? 'bed' : undefined))
     await replace(store, plant(700n, 'Rosa', 'bed'), OTHER)
     // Two changes of one plant in one import, and plants that are deleted, created again, and deleted again.
     await store.importPlants([plant(2000n, 'first'), plant(2000n, 'second'), plant(701n, 'Rosa')], 'update', OTHER)
@@ -128,10 +125,7 @@ export function newestTests(suite: Suite, open: OpenStore): void {
     const { store } = await open(t)
     await importAll(store, [plant(1n, 'Rosa')])
     await remove(store, 1n)
-    await importAll(
-      store,
-      Array.from({ length: 25_000 }, (_, i) => plant(BigInt(i + 2))),
-    )
+    await importMany(store, 25_000, (i) => plant(BigInt(i + 2)))
     const request = { of: 'stored', tags: [], words: ['rosa'], limit: 9, before: undefined } as const
     const { entries, next } = await logOf(store).newest(request)
     assert.deepEqual(entries, [])
@@ -175,10 +169,8 @@ export function followTests(suite: Suite, open: OpenStore): void {
         else plants.set(id, plant)
       }
       if (round < 4) continue
-      assert.deepEqual(
-        [...plants.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
-        await exportAll(store),
-      )
+      const shown = [...plants.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+      assert.deepEqual(shown, await exportAll(store))
     }
   })
 

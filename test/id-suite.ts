@@ -124,13 +124,15 @@ export function idTests(suite: Suite, open: OpenStore): void {
     for (let i = 0; i < 2; i++) {
       await store.ids.addReservation(joined)
       await store.ids.addReservation(moved)
-      assert.deepEqual(
-        (await store.ids.exportReservations()).map(({ first, last, key }) => [first, last, key !== undefined]),
-        [
-          [5n, 14n, false],
-          [20n, 21n, true],
-        ],
-      )
+      const found = (await store.ids.exportReservations()).map(({ first, last, key }) => [
+        first,
+        last,
+        key !== undefined,
+      ])
+      assert.deepEqual(found, [
+        [5n, 14n, false],
+        [20n, 21n, true],
+      ])
     }
     assert.equal(await store.ids.proposeId(), 22n)
     assert.deepEqual(await store.ids.reserveIds(2, keyOf('c'), ACTOR), { first: 20n, last: 21n })

@@ -75,10 +75,8 @@ function orderTests(suite: Suite, open: OpenStore): void {
       store,
       names.map((name, i) => plant(BigInt(-i), name)),
     )
-    assert.deepEqual(
-      (await listAll(store, { order: 'name' })).map(({ name }) => name),
-      names,
-    )
+    const shown = (await listAll(store, { order: 'name' })).map(({ name }) => name)
+    assert.deepEqual(shown, names)
   })
 }
 

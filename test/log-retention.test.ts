@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Store } from '../src/domain/store.ts'
 import { Retention } from '../src/postgres/changes/retention.ts'
@@ -12,10 +11,8 @@ import { TESTER } from './support/actor.ts'
 import { logOf, readAll, replace } from './support/change-entries.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { movableClock, movableTime } from './support/clock.ts'
-import { tempFolder } from './support/files.ts'
-import { openStore } from './support/open-postgres.ts'
+import { openNew } from './support/open-postgres.ts'
 import { openSqlite } from './support/open-sqlite.ts'
-import { newDatabase } from './support/postgres.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 import { progress, webhook } from './webhook-suite.ts'
 
@@ -30,8 +27,7 @@ interface Trimmed {
 }
 
 async function onSqlite(t: TestContext): Promise<Trimmed> {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, serving: false, changesKeep: DAY })
+  const { path, store } = await openSqlite(t, { serving: false, changesKeep: DAY })
   const writer = new SqliteWriter(path)
   cleanUp(t, () => writer.close())
   return {
@@ -44,8 +40,7 @@ async function onSqlite(t: TestContext): Promise<Trimmed> {
 }
 
 async function onPostgres(t: TestContext): Promise<Trimmed> {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 20_000, onTrouble: () => {} })
   cleanUp(t, () => pool.close())
   const share = new PoolShare(pool, 2)

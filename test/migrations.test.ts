@@ -48,13 +48,11 @@ const operatorError = (pattern: RegExp) => (error: unknown) => {
 
 test('the reader of migrations reads only the numbered files of a folder, in order', (t) => {
   const folder = folderOf(t, { '000002.sql': 'B', '000001.sql': 'A', 'notes.md': '', '000003.sql~': 'C', '4.sql': 'D' })
-  assert.deepEqual(
-    readMigrations(folder).map(({ number, sql }) => [number, sql]),
-    [
-      [1, 'A'],
-      [2, 'B'],
-    ],
-  )
+  const found = readMigrations(folder).map(({ number, sql }) => [number, sql])
+  assert.deepEqual(found, [
+    [1, 'A'],
+    [2, 'B'],
+  ])
 })
 
 test('the reader of migrations throws at a missing number', (t) => {
@@ -134,10 +132,8 @@ test('a failed migration leaves the store unchanged', (t) => {
   assert.throws(() => migrate(db), /table tokens already exists/)
   assert.equal(db.isTransaction, false)
   const tables = db.prepare('SELECT name FROM sqlite_schema ORDER BY name').all()
-  assert.deepEqual(
-    tables.map((row) => row['name']),
-    ['tokens'],
-  )
+  const found = tables.map((row) => row['name'])
+  assert.deepEqual(found, ['tokens'])
   db.close()
 })
 
@@ -160,11 +156,8 @@ async function startMany(t: TestContext, path: string): Promise<void> {
 test('eight processes that start at once without a store create one store, and lose no token', async (t) => {
   const folder = tempFolder(t)
   await startMany(t, join(folder, 'plants.db'))
-  assert.deepEqual(
-    readdirSync(folder).filter((name) => name.includes('.new-')),
-    [],
-    'no draft of a store is left',
-  )
+  const found = readdirSync(folder).filter((name) => name.includes('.new-'))
+  assert.deepEqual(found, [], 'no draft of a store is left')
 })
 
 test('eight processes that start at once on an old store migrate it once, and lose no token', async (t) => {

@@ -222,19 +222,15 @@ async function undoTest(t: TestContext, open: OpenStore): Promise<void> {
   for (const actor of [volunteer, of('undo', volunteer, 'moved')]) {
     const step = await actions.undo('moved', undefined, actor)
     assert.equal(step.restored, 1)
-    assert.deepEqual(
-      step.left.toSorted((a, b) => Number(a.id - b.id)),
-      left,
-    )
+    const found = step.left.toSorted((a, b) => Number(a.id - b.id))
+    assert.deepEqual(found, left)
   }
   assert.deepEqual(await exportAll(store), [plant(1n, 'in', 'house 1/a'), ...moved.slice(1), plant(5n, 'out', 'bed')])
   await assert.rejects(actions.undo('elsewhere', undefined, volunteer), refusal(40402))
   assert.equal(await actions.get('elsewhere'), undefined)
   const { entries } = await logOf(storeOf(store, volunteer)).read({ ...FIRST, action: 'undo' })
-  assert.deepEqual(
-    entries.map(({ plant: after }) => after),
-    [plant(1n, 'in', 'house 1/a')],
-  )
+  const afters = entries.map(({ plant: after }) => after)
+  assert.deepEqual(afters, [plant(1n, 'in', 'house 1/a')])
 }
 
 partTests('SQLite', (t) => openSqlite(t, { changesKeep: 86_400_000 }))

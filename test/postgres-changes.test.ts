@@ -45,7 +45,7 @@ async function openReader(
   t: TestContext,
   url?: string,
 ): Promise<{ url: string; store: PostgresStore; reader: Reader }> {
-  const address = url ?? (await newDatabase((work) => cleanUp(t, work)))
+  const address = url ?? (await newDatabase(t))
   const store = await openStore(t, address)
   const reader = new Reader(store)
   await reader.more()
@@ -96,10 +96,8 @@ test('PostgreSQL: the end of the log is its last tick, behind any number of tick
   )
   assert.deepEqual(await readAll(logOf(store), { after: await logOf(store).end() }), [])
   const { entries } = await logOf(store).newest({ of: 'stored', tags: [], words: [], limit: 2, before: undefined })
-  assert.deepEqual(
-    entries.map(({ plant: one }) => one?.id),
-    [1100n, 1099n],
-  )
+  const found = entries.map(({ plant: one }) => one?.id)
+  assert.deepEqual(found, [1100n, 1099n])
 })
 
 test('PostgreSQL: changes of one plant by an older transaction after a younger one are in their order', async (t) => {
@@ -240,10 +238,8 @@ test('PostgreSQL: two instances with 64 writers, and a reader each, lose, repeat
     if (plant === undefined) present.delete(id)
     else present.set(id, plant)
   }
-  assert.deepEqual(
-    [...present.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
-    await plantsOf(url),
-  )
+  const found = [...present.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+  assert.deepEqual(found, await plantsOf(url))
   for (const { read } of instances) assert.deepEqual(lines(read), positions.slice(0, lines(read).length))
   assert.ok(lines(left.read).length > before)
 })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { statementsOf } from '../src/base/migrations.ts'
-import { cleanUp } from './support/clean-up.ts'
 import { DEVELOPMENT_STORE } from './support/development-store.ts'
 import { openStore } from './support/open-postgres.ts'
 import { newDatabase, query } from './support/postgres.ts'
@@ -23,7 +22,7 @@ test('a file of SQL is split into statements, whatever its strings and comments 
 })
 
 test('a store of a development version is refused in one sentence, and left as it is', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   await (await openStore(t, url)).close()
   // As the files of those versions had other contents, and there were twelve of them.
   await query(url, "UPDATE plantstore_migrations SET checksum = 'before 1.0.0'")

@@ -3,10 +3,9 @@ import { test } from 'node:test'
 import { Client } from 'pg'
 import { ALL_PLANTS } from '../src/domain/plant-query.ts'
 import type { PostgresStore } from '../src/postgres/store.ts'
-import { cleanUp } from './support/clean-up.ts'
-import { openStore } from './support/open-postgres.ts'
+import { openNew, openStore } from './support/open-postgres.ts'
 import { newDatabase, query } from './support/postgres.ts'
-import { importAll } from './support/store-calls.ts'
+import { importAll, importMany } from './support/store-calls.ts'
 import { plant } from './support/store-under-test.ts'
 import { until } from './support/until.ts'
 
@@ -42,8 +41,7 @@ async function assertCounted(store: PostgresStore, url: string): Promise<void> {
 }
 
 test('the counts of tags are right before and after changes are added up, and for several writers', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   const plants = Array.from({ length: PLANTS }, (_, i) => plant(BigInt(i), 'x', tagOf(i)))
   for (let i = 0; i < PLANTS; i += 3000) await importAll(store, plants.slice(i, i + 3000))
   // Changes that came during the last run wait for the next one, which later writes begin.
@@ -60,14 +58,11 @@ test('the counts of tags are right before and after changes are added up, and fo
 })
 
 test('the counts of tags are right when two instances add up changes at once', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   const stores = [await openStore(t, url), await openStore(t, url), await openStore(t, url)] as const
   const count = 20_000
   const write = (store: PostgresStore, first: number) =>
-    importAll(
-      store,
-      Array.from({ length: count }, (_, i) => plant(BigInt(first + i), 'x', 'tag')),
-    )
+    importMany(store, count, (i) => plant(BigInt(first + i), 'x', 'tag'))
   await query(url, "INSERT INTO tag_counts VALUES ('none', 0)")
   const blocker = new Client({ connectionString: url })
   await blocker.connect()

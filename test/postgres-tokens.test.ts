@@ -3,15 +3,13 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { hashSecret, isScope, makeSecret, SCOPES } from '../src/domain/token.ts'
-import { cleanUp } from './support/clean-up.ts'
-import { openStore } from './support/open-postgres.ts'
+import { openNew, openStore } from './support/open-postgres.ts'
 import { newDatabase, query } from './support/postgres.ts'
 import { until } from './support/until.ts'
 import { token } from './token-suite.ts'
 
 test('concurrent look-ups of tokens share a statement and use at most one connection', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url, { timeout: 60_000 })
+  const { url, store } = await openNew(t, { timeout: 60_000 })
   const good = makeSecret()
   await store.tokens.createToken(token('good'), hashSecret(good))
   const blocker = new Client({ connectionString: url })
@@ -41,7 +39,7 @@ test('concurrent look-ups of tokens share a statement and use at most one connec
 })
 
 test('of two tokens that revoke each other at once, one stays', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   const instances = [await openStore(t, url), await openStore(t, url)]
   const managers = [token('a', { scopes: ['tokens'] }), token('b', { scopes: ['tokens'] })]
   for (const one of managers) await instances[0]?.tokens.createToken(one, hashSecret(makeSecret()))
@@ -62,8 +60,7 @@ test('of two tokens that revoke each other at once, one stays', async (t) => {
 })
 
 test('an instance of the release before finds no scope that it knows in a token with a part', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   const ours = token('of a part', { part: ['a/'], scopes: SCOPES })
   await store.tokens.createToken(ours, hashSecret('x'))
   const [row] = await query<{ scopes: string }>(url, 'SELECT scopes FROM tokens')

@@ -11,7 +11,7 @@ import { aloe, created, FIRST, fern, known, logOf, readAll, replace } from './su
 import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
 import { inFile } from './support/sqlite-indexes.ts'
-import { importAll } from './support/store-calls.ts'
+import { importMany } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 import { until } from './support/until.ts'
 
@@ -40,12 +40,8 @@ test('SQLite: a log of changes beyond its size loses its oldest entries, and ref
 })
 
 test('SQLite: the log of changes counts nearly the bytes that it takes in the file', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, changesKeep: DAY })
-  await importAll(
-    store,
-    Array.from({ length: 5000 }, (_, i) => plant(BigInt(i), `plant ${i}`)),
-  )
+  const { path, store } = await openSqlite(t, { changesKeep: DAY })
+  await importMany(store, 5000, (i) => plant(BigInt(i), `plant ${i}`))
   for (let i = 0; i < 3000; i++) await replace(store, plant(BigInt(i), 'n'.repeat(i % 200)))
   const { bytes } = await logOf(store).usage()
   const taken = inFile(path, (db) =>
@@ -57,13 +53,9 @@ test('SQLite: the log of changes counts nearly the bytes that it takes in the fi
 })
 
 test('SQLite: the history of a plant reads the log up to the row that created it, however much follows', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, changesKeep: DAY })
+  const { path, store } = await openSqlite(t, { changesKeep: DAY })
   for (let from = 0; from < 20_000; from += 1000) {
-    await importAll(
-      store,
-      Array.from({ length: 1000 }, (_, i) => plant(BigInt(from + i))),
-    )
+    await importMany(store, 1000, (i) => plant(BigInt(from + i)))
   }
   await replace(store, plant(20_000n))
   const newest = await logOf(store).end()

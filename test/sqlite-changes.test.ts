@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { TESTER } from './support/actor.ts'
 import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
-import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
 import { changesIn } from './support/sqlite-changes.ts'
-import { listAll } from './support/store-calls.ts'
+import { importMany, listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 
 test('SQLite: the log of changes has each change in commit order, with the previous plant', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path })
+  const { path, store } = await openSqlite(t)
   await store.importPlants([plant(1n, 'one', 'old'), plant(-2n, 'two'), plant(1n, 'one', 'old')], 'add', TESTER)
   await store.importPlants([plant(3n), plant(1n, 'one', 'new'), plant(4n), plant(4n, 'four')], 'update', TESTER)
   await replacePlant(store, plant(5n, 'five'), NO_EXPECTATION, TESTER)
@@ -38,24 +35,16 @@ test('SQLite: the log of changes has each change in commit order, with the previ
 })
 
 test('SQLite: creates of one commit share rows of the log of changes, bounded in ids', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path })
-  await store.importPlants(
-    Array.from({ length: 2500 }, (_, i) => plant(BigInt(i))),
-    'add',
-    TESTER,
-  )
+  const { path, store } = await openSqlite(t)
+  await importMany(store, 2500, (i) => plant(BigInt(i)))
   const rows = changesIn(path)
-  assert.deepEqual(
-    rows.map(({ ids }) => ids.length),
-    new Array(10).fill(250),
-  )
+  const found = rows.map(({ ids }) => ids.length)
+  assert.deepEqual(found, new Array(10).fill(250))
   assert.equal(rows.at(-1)?.position, 2500n)
 })
 
 test('SQLite: a change that the log of changes refuses is not stored', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path })
+  const { path, store } = await openSqlite(t)
   await store.importPlants([plant(1n, 'one'), plant(2n, 'two')], 'add', TESTER)
   const db = new DatabaseSync(path)
   db.exec("CREATE TRIGGER refusal BEFORE INSERT ON changes BEGIN SELECT RAISE(ABORT, 'no room in the log'); END")

@@ -25,8 +25,7 @@ const MANY = Array.from({ length: 12_000 }, (_, i) => plant(BigInt(i - 3000), `M
 const SMALL = { batch: 3, mergeFrom: 7 }
 
 test('building the index continues after a restart, includes new writes, and reports its progress', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const { path, store } = await openSqlite(t, { startFollower: () => IDLE })
   await importAll(store, MANY.slice(0, 400))
   let indexer = new Indexer(path, SMALL)
   assert.equal(indexer.step().unscanned, 400)
@@ -59,8 +58,7 @@ test('building the index continues after a restart, includes new writes, and rep
 })
 
 test('an index is made of a plant with the least id and an empty name too, which no other entry precedes', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const { path, store } = await openSqlite(t, { startFollower: () => IDLE })
   await importAll(store, [plant(MIN_ID, ''), plant(MIN_ID + 1n, ''), ...MANY.slice(0, 30)])
   const indexer = new Indexer(path, SMALL)
   cleanUp(t, () => indexer.close())
@@ -171,22 +169,18 @@ function inFileExists(path: string): boolean {
 }
 
 test('the store trims the log of changes up to the durable position of the index, except the newest row', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store, reopen } = await openSqlite(t, { path })
+  const { path, store, reopen } = await openSqlite(t)
   for (let i = 0; i < 20; i++) await importAll(store, [plant(BigInt(i))])
   await until(() => changesIn(path).length === 1, 'the log of changes is not trimmed')
   assert.equal(changesIn(path)[0]?.position, 20n)
   const again = await reopen()
   await deletePlant(again, 3n, NO_EXPECTATION, TESTER)
-  assert.deepEqual(
-    changesIn(path).map(({ position }) => position),
-    [20n, 21n],
-  )
+  const positions = changesIn(path).map(({ position }) => position)
+  assert.deepEqual(positions, [20n, 21n])
 })
 
 test('the store keeps changes in the log of changes for the configured time', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, changesKeep: 3_600_000 })
+  const { path, store } = await openSqlite(t, { changesKeep: 3_600_000 })
   for (let i = 0; i < 20; i++) await importAll(store, [plant(BigInt(i))])
   const age = (last: number) =>
     inFile(path, (db) =>
@@ -201,8 +195,7 @@ test('the store keeps changes in the log of changes for the configured time', as
 })
 
 test('an import beside a service waits while the index has too much of it to take', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const { path, store } = await openSqlite(t, { startFollower: () => IDLE })
   await importAll(store, MANY.slice(0, 10))
   indexAll(path)
   const command = await openSqlite(t, { path, serving: false })
@@ -225,8 +218,7 @@ test('an import beside a service waits while the index has too much of it to tak
 })
 
 test('a step that ends before the newest change indexes each plant as it was at the end of the step', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const { path, store } = await openSqlite(t, { startFollower: () => IDLE })
   const states = ['first', 'second', 'third'].map((word) =>
     MANY.slice(0, 12).map(({ id }) => plant(id, `${word} name`, `tag ${word}`)),
   )
@@ -272,8 +264,7 @@ test('the store restarts an index thread that has ended', async (t) => {
 
 test('an index made anew writes less than three times its size, and five pages of 4 KiB for a plant deleted anywhere', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the bytes that a process writes, because only Linux counts them')
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, serving: false })
+  const { path, store } = await openSqlite(t, { serving: false })
   const plants = Array.from({ length: 60_000 }, (_, i) => ({ ...plantOf(i), tag: `acc/${(i * 7919) % 60_000}` }))
   await store.importPlants(plants, 'add', TESTER)
   const indexer = new Indexer(path)

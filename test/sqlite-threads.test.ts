@@ -152,8 +152,7 @@ const niceValues = (): number[] =>
 
 test('the thread of the search index has the lowest priority of all once searches need not wait for it', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the priority of a thread, because only Linux has one')
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const { path, store } = await openSqlite(t, { startFollower: () => IDLE })
   await importAll(store, [plant(1n)])
   const indexer = new Indexer(path)
   indexer.step()
@@ -171,8 +170,6 @@ test('the thread of the search index has the lowest priority of all once searche
   assert.ok(niceValues().every((nice) => nice === usual))
   open.close()
   await until(() => niceValues().includes(usual + 5), 'no thread has a lower priority')
-  assert.deepEqual(
-    niceValues().filter((nice) => nice !== usual),
-    [usual + 5],
-  )
+  const found = niceValues().filter((nice) => nice !== usual)
+  assert.deepEqual(found, [usual + 5])
 })

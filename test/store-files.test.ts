@@ -87,11 +87,8 @@ async function write(
 async function assertOpens({ path, plants }: Written): Promise<void> {
   const store = await SqliteStore.open(path, { serving: true, create: false, maxWaiting: 1, onFatal })
   const stored = plantsIn(path)
-  assert.deepEqual(
-    plants.filter(({ id, name }) => stored.get(id)?.name !== name),
-    [],
-    'plants are lost or changed',
-  )
+  const found = plants.filter(({ id, name }) => stored.get(id)?.name !== name)
+  assert.deepEqual(found, [], 'plants are lost or changed')
   await store.close()
 }
 

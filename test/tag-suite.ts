@@ -4,7 +4,7 @@ import type { TagQuery } from '../src/domain/plant-query.ts'
 import type { TagCount } from '../src/domain/store.ts'
 import { TESTER } from './support/actor.ts'
 import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
-import { importAll } from './support/store-calls.ts'
+import { importAll, importMany } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 
 /** The specification of Store for the list of tags. */
@@ -37,10 +37,7 @@ export function tagTests(suite: Suite, open: OpenStore): void {
   suite('a list of tags has those that begin so, and those with words, page by page', async (t) => {
     const { store } = await open(t)
     const tags = ['Bed 1', 'bed', 'bed/Rosé', 'bed/alba 2', 'bed/alba 10', 'bed/', 'Kiku-shidare', 'rose', '', '🌵']
-    await importAll(
-      store,
-      Array.from({ length: 600 }, (_, i) => plant(BigInt(i), 'bed', tags[i] ?? `row ${String(i).padStart(3, '0')}`)),
-    )
+    await importMany(store, 600, (i) => plant(BigInt(i), 'bed', tags[i] ?? `row ${String(i).padStart(3, '0')}`))
     // In the order of code points, as these tags are ASCII up to é and the pictograph.
     const expected: readonly (readonly [TagQuery, readonly string[]])[] = [
       [{ prefix: 'bed' }, ['bed', 'bed/', 'bed/Rosé', 'bed/alba 10', 'bed/alba 2']],

@@ -69,11 +69,8 @@ export function taggingTests(suite: Suite, open: OpenStore): void {
             const what = `${JSON.stringify(filter)} ${order}`
             const listed = (await listAll(store, { ...filter, order }, 97)).map(({ id }) => id)
             assert.deepEqual(listed.toSorted(), found.toSorted(), what)
-            assert.deepEqual(
-              (await exportAll(store, filter, order)).map(({ id }) => id),
-              listed,
-              what,
-            )
+            const ids = (await exportAll(store, filter, order)).map(({ id }) => id)
+            assert.deepEqual(ids, listed, what)
           }
         }
       }

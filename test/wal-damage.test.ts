@@ -25,8 +25,7 @@ const FRAME = PAGE + 24
 /** The files of a store after a crash, with 12 commits in the log and a file that a checkpoint has marked. */
 let crashed: Promise<string> | undefined
 async function crash(t: Scene): Promise<string> {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path })
+  const { path, store } = await openSqlite(t)
   for (let i = 0; i < 12; i++) await importAll(store, [plant(BigInt(i), `plant ${i}`)])
   const copy = join(tempFolder(t), 'plants.db')
   copyAsAfterCrash(path, copy)
@@ -148,8 +147,7 @@ test('a backup replaces a store that lacks changes, which stays under another na
 })
 
 test('a copy of the file alone, made at any moment of a load, does not start', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path })
+  const { path, store } = await openSqlite(t)
   const full = fullPlants(4000)
   for (let from = 0; from < full.length; from += 500) {
     const importing = importAll(store, full.slice(from, from + 500))

@@ -124,16 +124,12 @@ export function webhookTests(suite: Suite, open: OpenStore): void {
       store.webhooks.save('me', [{ id, version, progress: reached, attempts }])
     assert.deepEqual(await save(one.id, 1), [])
     assert.deepEqual(await save(other.id, 2, [attempt('late')]), [other.id])
-    assert.deepEqual(
-      (await store.webhooks.attempts(other.id, 10)).map(({ event }) => event),
-      ['late'],
-    )
+    const events = (await store.webhooks.attempts(other.id, 10)).map(({ event }) => event)
+    assert.deepEqual(events, ['late'])
     assert.deepEqual(await save(makeWebhookId(), 1, [attempt('x')]).then((lost) => lost.length), 1)
     const stored = await store.webhooks.list()
-    assert.deepEqual(
-      stored.map((each) => plain(each.progress)),
-      [reached, plain(progress('a'))],
-    )
+    const found = stored.map((each) => plain(each.progress))
+    assert.deepEqual(found, [reached, plain(progress('a'))])
   })
 
   suite('the last attempts are listed, the newest first', async (t) => {
@@ -149,15 +145,11 @@ export function webhookTests(suite: Suite, open: OpenStore): void {
     await save(other.id, [attempt('other')])
     await save(one.id, [attempt('3')])
     const listed = await store.webhooks.attempts(one.id, 10)
-    assert.deepEqual(
-      listed.map(({ event }) => event),
-      ['3', '2', '1'],
-    )
+    const shown = listed.map(({ event }) => event)
+    assert.deepEqual(shown, ['3', '2', '1'])
     assert.deepEqual(plain(listed[2]), plain(delivered))
-    assert.deepEqual(
-      (await store.webhooks.attempts(one.id, 2)).map(({ event }) => event),
-      ['3', '2'],
-    )
+    const seen = (await store.webhooks.attempts(one.id, 2)).map(({ event }) => event)
+    assert.deepEqual(seen, ['3', '2'])
     for (let part = 0; part < 3; part++) {
       await save(
         one.id,

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CITUS_BUILD_VARIABLE, CITUS_VARIABLE, CitusCluster } from '../support/citus.ts'
 import { cleanUp } from '../support/clean-up.ts'
-import { newDatabase, query } from '../support/postgres.ts'
+import { createDatabase, query } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
 import { serveStore, TOKEN } from '../support/process.ts'
 
@@ -33,7 +33,7 @@ suite('while a worker', () => {
       const cluster = await CitusCluster.create(process.env[CITUS_BUILD_VARIABLE] ?? '')
       cleanUp(t, () => cluster.close())
       process.env[CITUS_VARIABLE] = cluster.url()
-      const url = await newDatabase(() => {})
+      const url = await createDatabase(() => {})
       const env = { PLANTSTORE_LOG_LEVEL: 'warn' }
       const { program, address } = await serveStore(t, url, ['--store-timeout', '2s'], { env })
       const acknowledged = new Set<number>()
@@ -69,10 +69,8 @@ suite('while a worker', () => {
       const share = (ids: ReadonlySet<number>) => reachable.filter((id) => ids.has(id)).length / reachable.length
       t.diagnostic(`${share(created)} of the creates on the other worker were served`)
       assert.ok(share(created) >= SERVED, `${share(created)} were created`)
-      assert.deepEqual(
-        [...told].map((body) => (JSON.parse(body) as { error: number }).error),
-        [50301],
-      )
+      const shown = [...told].map((body) => (JSON.parse(body) as { error: number }).error)
+      assert.deepEqual(shown, [50301])
       assert.match([...told][0] ?? '', /a part of the store is out of reach/)
       for (const [method, body] of [['GET'], ['PATCH', '{"tag":"changed"}'], ['PUT', '{"name":"changed"}']] as const) {
         const served = new Set<number>()

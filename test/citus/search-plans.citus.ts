@@ -12,7 +12,7 @@ import { newDatabase } from '../support/postgres.ts'
 const BUDGET = 10_000
 
 test('Citus passes every statement of a search on to the shards as a whole, with the limit', async (t) => {
-  const address = readPostgresAddress(await newDatabase((work) => cleanUp(t, work)), {})
+  const address = readPostgresAddress(await newDatabase(t), {})
   const pool = new Pool({ address, max: 1, timeout: BUDGET, onTrouble: () => {} })
   cleanUp(t, () => pool.close())
   const { run } = new PoolShare(pool, 1)

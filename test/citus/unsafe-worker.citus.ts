@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CITUS_BUILD_VARIABLE, CITUS_VARIABLE, CitusCluster } from '../support/citus.ts'
 import { cleanUp } from '../support/clean-up.ts'
-import { newDatabase } from '../support/postgres.ts'
+import { createDatabase } from '../support/postgres.ts'
 import { run } from '../support/process.ts'
 
 test('the start refuses a worker that could lose acknowledged writes, by its name and setting', async (t) => {
   const cluster = await CitusCluster.create(process.env[CITUS_BUILD_VARIABLE] ?? '')
   cleanUp(t, () => cluster.close())
   process.env[CITUS_VARIABLE] = cluster.url()
-  const url = await newDatabase(() => {})
+  const url = await createDatabase(() => {})
   const [worker] = cluster.workers
   for (const setting of ['fsync', 'synchronous_commit']) {
     await worker?.stop()

@@ -9,7 +9,6 @@ import type { Store } from '../../src/domain/store.ts'
 import { readConfig } from '../../src/settings/config.ts'
 import { ACTOR } from '../id-suite.ts'
 import { TESTER } from '../support/actor.ts'
-import { cleanUp } from '../support/clean-up.ts'
 import { command } from '../support/commands.ts'
 import { snapshot, tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
@@ -21,8 +20,6 @@ import { tcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 
 const sqlite = (t: TestContext): string => `sqlite:${join(tempFolder(t), 'plants.db')}`
-const postgres = (t: TestContext): Promise<string> => newDatabase((work) => cleanUp(t, work))
-
 const using = <T>(store: string, work: (store: Store) => Promise<T>): Promise<T> =>
   withStore(readConfig({ store }, {}).store, { create: true, quiet: true }, work)
 const put = (store: string, plants: readonly NewPlant[]) =>
@@ -50,7 +47,7 @@ const SPECIAL = [
 ]
 
 test('a copy from SQLite to PostgreSQL and back keeps all plants and all tokens', async (t) => {
-  const [first, second, third] = [sqlite(t), await postgres(t), sqlite(t)]
+  const [first, second, third] = [sqlite(t), await newDatabase(t), sqlite(t)]
   const plants = [...SPECIAL, ...Array.from({ length: 2500 }, (_, i) => plant(BigInt(i)))]
   plants.sort((a, b) => (a.id < b.id ? -1 : 1))
   await put(first, plants)
@@ -69,7 +66,7 @@ test('a copy from SQLite to PostgreSQL and back keeps all plants and all tokens'
 })
 
 test('repeating a copy writes what is missing, and ends with the same checksum', async (t) => {
-  const [from, to] = [sqlite(t), await postgres(t)]
+  const [from, to] = [sqlite(t), await newDatabase(t)]
   await put(from, SPECIAL)
   await command(['token', 'create', '--name', 'x', '--store', from])
   const first = await copy(from, to)
@@ -86,7 +83,7 @@ for (const [direction, signal] of [
   ['from SQLite to PostgreSQL', 'SIGKILL'],
 ] as const) {
   test(`repeating a copy ${direction} that ${signal} has ended completes the copy`, async (t) => {
-    const [file, database] = [sqlite(t), await postgres(t)]
+    const [file, database] = [sqlite(t), await newDatabase(t)]
     const [from, to] = signal === 'SIGTERM' ? [database, file] : [file, database]
     const plants = Array.from({ length: 30_000 }, (_, i) => plant(BigInt(i)))
     await put(from, plants)
@@ -136,7 +133,7 @@ test('repeating a copy revokes tokens that were revoked since the first copy', a
 
 for (const engine of ['SQLite', 'PostgreSQL']) {
   test(`a copy from ${engine} names and leaves out plants that an older program took and no store takes now`, async (t) => {
-    const [from, to] = [engine === 'SQLite' ? sqlite(t) : await postgres(t), sqlite(t)]
+    const [from, to] = [engine === 'SQLite' ? sqlite(t) : await newDatabase(t), sqlite(t)]
     const kept = plant(3n, '🌵'.repeat(1000), '🌱'.repeat(200))
     await put(from, [plant(1n, 'x'.repeat(1001)), plant(2n, 'x', 'x'.repeat(201)), kept])
     const { code, stderr } = await copy(from, to)
@@ -149,7 +146,7 @@ for (const engine of ['SQLite', 'PostgreSQL']) {
 }
 
 test('a copy keeps reservations of ids', async (t) => {
-  const [from, to] = [sqlite(t), await postgres(t)]
+  const [from, to] = [sqlite(t), await newDatabase(t)]
   await using(from, (store) => store.ids.reserveIds(10, undefined, ACTOR))
   for (let i = 0; i < 2; i++) assert.equal((await copy(from, to)).code, 0)
   assert.equal(await using(to, (store) => store.ids.proposeId()), 11n)
@@ -163,7 +160,7 @@ test('copy --no-tokens leaves the tokens out', async (t) => {
 })
 
 test('a copy fails if the stores differ at its end, and says how', async (t) => {
-  const [from, to] = [sqlite(t), await postgres(t)]
+  const [from, to] = [sqlite(t), await newDatabase(t)]
   await put(from, [plant(1n, 'mine'), plant(2n)])
   await put(to, [plant(1n, 'yours')])
   const conflict = await copy(from, to)

@@ -41,10 +41,8 @@ suite('plantstore delete', () => {
       assert.equal(plantsIn(storePath).size, all - TAGGED.length)
       const none = await deleting('--tag', 'tree', '--q', 'x', '--yes', '--json')
       assert.equal(JSON.parse(none.stdout).deleted, 0)
-      assert.deepEqual(
-        readdirSync(folder).filter((name) => name.startsWith('plantstore-delete')),
-        [],
-      )
+      const found = readdirSync(folder).filter((name) => name.startsWith('plantstore-delete'))
+      assert.deepEqual(found, [])
     })
   }
 

@@ -186,10 +186,8 @@ suite('the file that plantstore export writes', () => {
       )
       assert.equal(code, 1)
     }
-    assert.deepEqual(
-      names.map((name) => readFileSync(join(folder, name))),
-      before,
-    )
+    const found = names.map((name) => readFileSync(join(folder, name)))
+    assert.deepEqual(found, before)
   })
 
   test('never takes a name of its own store, even if no file has that name yet', async (t) => {

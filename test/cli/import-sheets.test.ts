@@ -237,10 +237,8 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     assert.match((await repeated('--dry-run')).stderr, COUNTS(1, 3, 0))
     assert.equal(stored(folder).length, 3)
     assert.match((await repeated()).stderr, COUNTS(1, 3, 0))
-    assert.deepEqual(
-      stored(folder).map(({ id }) => id),
-      [1n, 2n, 3n, 4n],
-    )
+    const found = stored(folder).map(({ id }) => id)
+    assert.deepEqual(found, [1n, 2n, 3n, 4n])
   })
 
   test('reads a sheet from standard input', async (t) => {

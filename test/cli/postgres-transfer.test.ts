@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { cleanUp } from '../support/clean-up.ts'
 import { command } from '../support/commands.ts'
 import { tempFolder } from '../support/files.ts'
 import { manyPlants, PLANTS, writePlantFile } from '../support/plant-files.ts'
@@ -10,7 +9,7 @@ import { newDatabase, plantsOf } from '../support/postgres.ts'
 
 test('plantstore import and export work on a PostgreSQL store as on a SQLite store', async (t) => {
   const folder = tempFolder(t)
-  const database = await newDatabase((work) => cleanUp(t, work))
+  const database = await newDatabase(t)
   const env = { PLANTSTORE_STORE: database }
   const plants = [...PLANTS, ...manyPlants(12_000, 1000)].sort((a, b) => (a.id < b.id ? -1 : 1))
   writePlantFile(join(folder, 'plants.ndjson'), plants)
@@ -27,7 +26,7 @@ test('plantstore import and export work on a PostgreSQL store as on a SQLite sto
 
 test('a dry run creates no tables in a database without a store', async (t) => {
   const folder = tempFolder(t)
-  const database = await newDatabase((work) => cleanUp(t, work))
+  const database = await newDatabase(t)
   writePlantFile(join(folder, 'plants.csv'), PLANTS)
   const args = ['import', 'plants.csv', '--dry-run', '--store', database]
   const { code, stderr } = await command(args, { cwd: folder })

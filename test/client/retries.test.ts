@@ -74,10 +74,8 @@ suite('after a lost answer the client reaches the requested state', () => {
   test('of a create of a token: one token with a working secret', async (t) => {
     const { direct, lossy } = await withLoss(t)
     const { id, secret } = await (await lossy()).createToken({ name: 'x', scopes: ['plants:read'] })
-    assert.deepEqual(
-      (await all(direct.listTokens())).map((token) => token.id),
-      [id],
-    )
+    const found = (await all(direct.listTokens())).map((token) => token.id)
+    assert.deepEqual(found, [id])
     assert.match(secret, /^ps_/)
   })
 
@@ -105,10 +103,8 @@ suite('the client retries a request', () => {
     const client = new PlantstoreClient({ url, onRetry: (retry) => retries.push(retry) })
     assert.deepEqual(await client.getLiveness(), { status: 'live' })
     assert.equal(asked(), 3)
-    assert.deepEqual(
-      retries.map(({ attempt }) => attempt),
-      [1, 2],
-    )
+    const attempts = retries.map(({ attempt }) => attempt)
+    assert.deepEqual(attempts, [1, 2])
     const [busy, cut] = retries
     assert.ok(busy?.reason instanceof PlantstoreError && busy.reason.number === 50302 && busy.wait >= 1000)
     assert.ok(cut?.reason instanceof PlantstoreUnreachable && cut.wait >= 200 && cut.wait < 1000)

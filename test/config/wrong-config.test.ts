@@ -97,10 +97,8 @@ suite('a wrong configuration', () => {
     assert.match(dotted[1] ?? '', /^--token: has two dots, like the tokens of --oidc-issuer/)
     assert.equal(faultsOf({ oidcIssuer: 'x', ...audience }).message.split('\n').length, 1)
     const both = faultsOf({ oidcTokenType: 'x', port: 'x' }).message.split('\n')
-    assert.deepEqual(
-      both.map((line) => line.replace(/^--([\w-]+): .*/, '$1')),
-      ['port', 'oidc-token-type', 'oidc-token-type'],
-    )
+    const found = both.map((line) => line.replace(/^--([\w-]+): .*/, '$1'))
+    assert.deepEqual(found, ['port', 'oidc-token-type', 'oidc-token-type'])
     assert.deepEqual(readConfig(audience, {}, 'client').oidcAudience, ['plants'], 'a command verifies no tokens')
   })
 })

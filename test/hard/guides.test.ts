@@ -270,7 +270,7 @@ followTest(
   SCALE_OUT,
   async (t) => {
     const [role, password] = [`plantstore_${randomBytes(6).toString('hex')}`, randomBytes(16).toString('hex')]
-    const server = await newDatabase((work) => cleanUp(t, work))
+    const server = await newDatabase(t)
     const statements = blockIn(SCALE_OUT, 'sql').replaceAll('plantstore', role).replaceAll('plants ', `${role} `)
     for (const statement of statements.replace('…', password).split(';')) await query(server, statement)
     cleanUp(t, async () => {
@@ -315,10 +315,8 @@ test('each block of the documentation is run, or has a reason in its page', () =
     if (notRun !== undefined || SHOWN.includes(language)) return false
     return language === 'sh' ? !FOLLOWED.includes(page) : RUN_BY[`${page} ${language}`] === undefined
   })
-  assert.deepEqual(
-    unrun.map(({ page, line, language }) => `${page}:${line} ${language}`),
-    [],
-  )
+  const found = unrun.map(({ page, line, language }) => `${page}:${line} ${language}`)
+  assert.deepEqual(found, [])
   for (const [block, file] of Object.entries(RUN_BY)) {
     const [page = '', language = ''] = block.split(' ')
     assert.notEqual(blockIn(page, language), '', `there is no ${block}`)

@@ -73,7 +73,7 @@ test('opening, using and closing a SQLite store releases all resources', async (
 })
 
 test('opening, using and closing a PostgreSQL store, or failing to open one, releases all resources', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   let id = 0n
   await assertNoLeak(t, async () => {
     const store = await openPostgresStore(t, url)

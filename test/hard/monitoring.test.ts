@@ -103,7 +103,7 @@ suite('the metrics', () => {
 
   test('of a PostgreSQL store count the same, and connections in use', async (t) => {
     const { address, monitors } = await startMonitored(t, [], {
-      PLANTSTORE_STORE: await newDatabase((work) => t.after(work)),
+      PLANTSTORE_STORE: await newDatabase(t),
     })
     await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
     const now = await settled(monitors, isCounted)

@@ -13,13 +13,12 @@ import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { TESTER } from '../support/actor.ts'
 import { logOf, replace } from '../support/change-entries.ts'
 import { cleanUp } from '../support/clean-up.ts'
-import { openStore } from '../support/open-postgres.ts'
+import { openNew, openStore } from '../support/open-postgres.ts'
 import { OpenTransaction } from '../support/open-transaction.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { buffersOf, poolOf } from '../support/search-plans.ts'
 import { plant } from '../support/store-under-test.ts'
 
-const newUrl = (t: TestContext) => newDatabase((work) => cleanUp(t, work))
 const by = (id: string) => ({ ...TESTER, action: { id } })
 
 function shareOf(t: TestContext, url: string): PoolShare {
@@ -54,7 +53,7 @@ const actionsOf = (store: PostgresStore): ActionLog => store.actions ?? assert.f
 const created = async (store: PostgresStore, id: string) => (await actionsOf(store).get(id))?.created
 
 test('PostgreSQL: a page of actions reads as much of large actions as of small ones, and little of a busy log', async (t) => {
-  const url = await newUrl(t)
+  const url = await newDatabase(t)
   await openStore(t, url)
   const pool = poolOf(t, url)
   const pages = async (prefix: string, rows: number) => {
@@ -74,7 +73,7 @@ test('PostgreSQL: a page of actions reads as much of large actions as of small o
 })
 
 test('PostgreSQL: a page of the few old actions of a token, and one of none, read nothing of all others', async (t) => {
-  const url = await newUrl(t)
+  const url = await newDatabase(t)
   await openStore(t, url)
   await fill(url, 'rare', 3, 2)
   await fill(url, 'other', 10_000, 1)
@@ -87,8 +86,7 @@ test('PostgreSQL: a page of the few old actions of a token, and one of none, rea
 })
 
 test('PostgreSQL: each change counts once in its action, in whatever order transactions commit, and ticks come', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   await store.importPlants([plant(1n)], 'add', by('one'))
   const first = await OpenTransaction.begin(t, url)
   await first.create(plant(2n), 'one')
@@ -112,7 +110,7 @@ test('PostgreSQL: each change counts once in its action, in whatever order trans
 })
 
 test('PostgreSQL: actions from before sums are counted, and are added up beside the service', async (t) => {
-  const url = await newUrl(t)
+  const url = await newDatabase(t)
   const share = shareOf(t, url)
   const schemas = readMigrations(new URL('../../sql/postgres/', import.meta.url))
   await migrate(share, true, undefined, schemas.slice(0, 4))
@@ -142,8 +140,7 @@ test('PostgreSQL: actions from before sums are counted, and are added up beside 
 })
 
 test('PostgreSQL: sums end with the history', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   await store.importPlants([plant(1n)], 'add', by('one'))
   await logOf(store).end()
   await store.close()

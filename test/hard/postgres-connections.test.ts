@@ -22,12 +22,11 @@ import { plant, refusal } from '../support/store-under-test.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 
-const database = (t: TestContext) => newDatabase((work) => cleanUp(t, work))
 const ALL: PlantQuery = { tags: [], words: ['plant'], order: 'name', after: undefined }
 
 /** Creates a role with a limit of connections. `lift` removes the limit. */
 async function limitedRole(t: TestContext, limit: number): Promise<{ url: string; lift: () => Promise<unknown> }> {
-  const url = await database(t)
+  const url = await newDatabase(t)
   const name = new URL(url).pathname.slice(1)
   await query(url, `CREATE ROLE ${name} LOGIN PASSWORD 'secret' CONNECTION LIMIT ${limit}`)
   cleanUp(t, () =>
@@ -81,7 +80,7 @@ test('a waiting request gets a connection once the server allows more', async (t
 })
 
 test('every request to a hanging server is refused by its deadline', async (t) => {
-  const url = await database(t)
+  const url = await newDatabase(t)
   const proxy = await tcpProxy(t, Number(new URL(url).port))
   const store = await openStore(t, url.replace(new URL(url).port, String(proxy.port)), {
     connections: 6,
@@ -126,7 +125,7 @@ test('every request to a hanging server is refused by its deadline', async (t) =
 
 suite('the pool divides its connections', () => {
   test('so that searches leave some for tokens, readiness and writes', async (t) => {
-    const url = await database(t)
+    const url = await newDatabase(t)
     const store = await openStore(t, url, { connections: 9, timeout: 60_000 })
     const unlock = await lockPlants(url)
     const searches = Array.from({ length: 200 }, () => store.listPlants(ALL, 10))
@@ -145,7 +144,7 @@ suite('the pool divides its connections', () => {
   })
 
   test('so that exports and dry runs leave some for all other work', async (t) => {
-    const store = await openStore(t, await database(t), { connections: 6, timeout: 2000 })
+    const store = await openStore(t, await newDatabase(t), { connections: 6, timeout: 2000 })
     await store.importPlants([plant(1n)], 'add', TESTER)
     const held = [await store.startDryRun('add'), await store.startDryRun('add')]
     await assert.rejects(store.startDryRun('add'), refusal(50302))
@@ -174,7 +173,7 @@ suite('a statement without a waiting caller', () => {
   const PROCESS = { text: 'SELECT pg_backend_pid()' }
 
   async function pool(t: TestContext): Promise<{ url: string; share: PoolShare }> {
-    const url = await database(t)
+    const url = await newDatabase(t)
     const own = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 300_000, onTrouble: () => {} })
     cleanUp(t, () => own.close())
     return { url, share: new PoolShare(own, 1) }
@@ -219,7 +218,7 @@ suite('a statement without a waiting caller', () => {
 
 suite('a connection without TLS', () => {
   test('causes a warning if the server is on another machine', async (t) => {
-    const url = await database(t)
+    const url = await newDatabase(t)
     const warned = async (address: string) => {
       const told: string[] = []
       await openStore(t, address, { onNotice: (text) => told.push(text) })
@@ -259,7 +258,7 @@ suite('a connection without TLS', () => {
 for (const mode of ['session', 'transaction'] as const) {
   test(`behind a PgBouncer in ${mode} mode, the store ${mode === 'session' ? 'works' : 'is refused, with the mode that it needs'}`, async (t) => {
     if (!runs('pgbouncer', '--version')) return notTestedHere(t, 'a pooler, because PgBouncer is not installed')
-    const url = await startPgBouncer(t, await database(t), mode)
+    const url = await startPgBouncer(t, await newDatabase(t), mode)
     if (mode === 'transaction') {
       await assert.rejects(openStore(t, url), /: a pooler between .* must use session mode$/)
       return
@@ -272,7 +271,7 @@ for (const mode of ['session', 'transaction'] as const) {
 }
 
 test('a connection stays open whatever idle_session_timeout the database has', async (t) => {
-  const url = await database(t)
+  const url = await newDatabase(t)
   await query(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET idle_session_timeout = '200ms'`)
   const notices: string[] = []
   const store = await openStore(t, url, { onNotice: (text) => notices.push(text) })

@@ -10,13 +10,13 @@ import { TESTER } from '../support/actor.ts'
 import { deletePlant, replacePlant } from '../support/change-plant.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { createPlant } from '../support/create-plant.ts'
-import { openStore } from '../support/open-postgres.ts'
+import { openNew, openStore } from '../support/open-postgres.ts'
 import { newDatabase, plantsOf, query } from '../support/postgres.ts'
 import { plant, refusal } from '../support/store-under-test.ts'
 import { token } from '../token-suite.ts'
 
 test('every write waits for the disk, whatever synchronous_commit of the database is', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   await query(url, `ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET synchronous_commit = off`)
   const store = await openStore(t, url)
   await query(url, 'CREATE TABLE seen (what text, setting text)')
@@ -41,22 +41,19 @@ test('every write waits for the disk, whatever synchronous_commit of the databas
   await store.tokens.revokeToken(one.id)
   await store.checkWritable()
   const seen = await query<{ what: string; setting: string }>(url, 'SELECT DISTINCT what, setting FROM seen ORDER BY 1')
-  assert.deepEqual(
-    seen.map(({ what, setting }) => `${what}: ${setting}`),
-    [
-      'DELETE plants: on',
-      'INSERT plants: on',
-      'INSERT tokens: on',
-      'UPDATE plants: on',
-      'UPDATE tokens: on',
-      'UPDATE write_check: on',
-    ],
-  )
+  const found = seen.map(({ what, setting }) => `${what}: ${setting}`)
+  assert.deepEqual(found, [
+    'DELETE plants: on',
+    'INSERT plants: on',
+    'INSERT tokens: on',
+    'UPDATE plants: on',
+    'UPDATE tokens: on',
+    'UPDATE write_check: on',
+  ])
 })
 
 test('a write whose commit fails is refused and not stored', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   await query(
     url,
     `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
@@ -74,7 +71,7 @@ test('a write whose commit fails is refused and not stored', async (t) => {
 })
 
 test('a commit that PostgreSQL answers with ROLLBACK counts as failed', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   await query(url, 'CREATE TABLE rows (id integer)')
   const address = readPostgresAddress(url, {})
   const pool = new Pool({ address, max: 1, timeout: 10_000, onTrouble: () => {} })

@@ -10,11 +10,11 @@ import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { created, deleted, FIRST, known, logOf, readAll, remove, replace, updated } from '../support/change-entries.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { createPlant } from '../support/create-plant.ts'
-import { openStore } from '../support/open-postgres.ts'
+import { openNew, openStore } from '../support/open-postgres.ts'
 import { OpenTransaction } from '../support/open-transaction.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { buffersOf, poolOf } from '../support/search-plans.ts'
-import { importAll } from '../support/store-calls.ts'
+import { importMany } from '../support/store-calls.ts'
 import { plant, refusal } from '../support/store-under-test.ts'
 import { until } from '../support/until.ts'
 
@@ -22,8 +22,6 @@ const lenient = { mustBeNew: false }
 const DAY = 24 * 60 * 60_000
 const HUGE = Number.MAX_SAFE_INTEGER
 const [one, two, three] = [plant(1n, 'one', 'a'), plant(2n, 'two'), plant(3n, 'three')]
-
-const newUrl = (t: TestContext) => newDatabase((work) => cleanUp(t, work))
 
 function retentionOf(t: TestContext, url: string, keep: number, keepSize: number): Retention {
   const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 20_000, onTrouble: () => {} })
@@ -39,13 +37,9 @@ async function age(t: TestContext, url: string, milliseconds: number): Promise<v
 
 /** Imports plants as the service does, and returns what a page of the feed reads of the server, one third into the import. */
 async function buffersOfPage(t: TestContext, plants: number): Promise<number> {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   for (let from = 0; from < plants; from += 1000) {
-    await importAll(
-      store,
-      Array.from({ length: 1000 }, (_, i) => plant(BigInt(from + i))),
-    )
+    await importMany(store, 1000, (i) => plant(BigInt(from + i)))
   }
   let after: string | undefined
   for (let seen = 0; seen < plants / 3; seen += 1000) {
@@ -60,13 +54,9 @@ test('PostgreSQL: a page of the feed reads no more of a long import than of a sh
 })
 
 test('PostgreSQL: what is deleted is read without the texts of what was only created', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   for (let from = 0; from < 10_000; from += 1000) {
-    await importAll(
-      store,
-      Array.from({ length: 1000 }, (_, i) => plant(BigInt(from + i), randomBytes(150).toString('base64'))),
-    )
+    await importMany(store, 1000, (i) => plant(BigInt(from + i), randomBytes(150).toString('base64')))
   }
   const end = (await logOf(store).read({ ...FIRST, limit: 1 })).next
   assert.ok(end !== undefined)
@@ -81,8 +71,7 @@ test('PostgreSQL: what is deleted is read without the texts of what was only cre
 })
 
 test('PostgreSQL: changes go when all of their tick are older than the log keeps, and their positions are refused', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   await createPlant(store, one, lenient)
   await replace(store, plant(1n, 'again'))
   const [first, second] = await readAll(logOf(store))
@@ -112,13 +101,9 @@ test('PostgreSQL: changes go when all of their tick are older than the log keeps
 })
 
 test('PostgreSQL: the oldest changes go until the log is as small as it may be', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   for (let i = 0; i < 30; i++) {
-    await importAll(
-      store,
-      Array.from({ length: 300 }, (_, at) => plant(BigInt(i * 300 + at), 'a plant of a hundred bytes'.repeat(4))),
-    )
+    await importMany(store, 300, (at) => plant(BigInt(i * 300 + at), 'a plant of a hundred bytes'.repeat(4)))
     await logOf(store).end()
   }
   const before = await logOf(store).usage()
@@ -133,8 +118,7 @@ test('PostgreSQL: the oldest changes go until the log is as small as it may be',
 })
 
 test('PostgreSQL: a change that commits after its tick was removed stays in the log', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   const open = await OpenTransaction.begin(t, url)
   await open.create(one)
   for (const each of [two, three]) {
@@ -152,8 +136,7 @@ test('PostgreSQL: a change that commits after its tick was removed stays in the 
 })
 
 test('PostgreSQL: a database that was made of another one begins a new history', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   await createPlant(store, one, lenient)
   const after = await logOf(store).end()
   await store.close()
@@ -177,8 +160,7 @@ const serverOf = (url: string): string => {
 }
 
 test('PostgreSQL: tables that were restored in the same database begin a new history', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   await createPlant(store, one, lenient)
   const after = await logOf(store).end()
   await store.close()
@@ -191,8 +173,7 @@ test('PostgreSQL: tables that were restored in the same database begin a new his
 })
 
 test('PostgreSQL: a position from before the files of the database were restored is refused, if its tick was lost', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   await createPlant(store, one, lenient)
   const kept = await logOf(store).end()
   await createPlant(store, two, lenient)
@@ -213,8 +194,7 @@ test('PostgreSQL: a position from before the files of the database were restored
 })
 
 test('PostgreSQL: a store that is opened without a log ends its history, and writes nothing to it', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   await createPlant(store, one, lenient)
   const after = await logOf(store).end()
   await store.close()
@@ -234,7 +214,7 @@ test('PostgreSQL: a store that is opened without a log ends its history, and wri
 })
 
 test('PostgreSQL: changes of one plant that share a group each have an entry, also when they cancel each other out', async (t) => {
-  const store = await openStore(t, await newUrl(t))
+  const { store } = await openNew(t)
   await createPlant(store, one, lenient)
   const other = plant(1n, 'other', 'a')
   const brief = [plant(9n, 'brief'), plant(9n, 'again')] as const
@@ -257,8 +237,7 @@ test('PostgreSQL: changes of one plant that share a group each have an entry, al
 })
 
 test('PostgreSQL: a position of another past, which had the same tick with another mark, is refused', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   await createPlant(store, one, lenient)
   const after = await logOf(store).end()
   await createPlant(store, two, lenient)
@@ -270,7 +249,7 @@ test('PostgreSQL: a position of another past, which had the same tick with anoth
 })
 
 test('PostgreSQL: two instances that begin a history at once begin one', async (t) => {
-  const url = await newUrl(t)
+  const url = await newDatabase(t)
   await (await openStore(t, url, { history: 'end' })).close()
   await query(
     url,
@@ -293,8 +272,7 @@ test('PostgreSQL: two instances that begin a history at once begin one', async (
 })
 
 test('PostgreSQL: while one instance removes changes, no other one does', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   for (const each of [one, two]) {
     await createPlant(store, each, lenient)
     await logOf(store).end()
@@ -314,8 +292,7 @@ test('PostgreSQL: while one instance removes changes, no other one does', async 
 })
 
 test('PostgreSQL: the feed and the histories go on while the clock of the server is behind the last tick', async (t) => {
-  const url = await newUrl(t)
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   await createPlant(store, one, lenient)
   const after = await logOf(store).end()
   for (const behind of ['90 s', '15 years']) {
@@ -328,7 +305,7 @@ test('PostgreSQL: the feed and the histories go on while the clock of the server
 })
 
 test('PostgreSQL: a read that waits for a tick ends with the reason of its signal', async (t) => {
-  const store = await openStore(t, await newUrl(t))
+  const { store } = await openNew(t)
   const ending = new AbortController()
   const reason = new Error('the client is gone')
   await createPlant(store, one, lenient)

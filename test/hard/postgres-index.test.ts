@@ -8,13 +8,12 @@ import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
 import { search } from '../../src/postgres/read/search.ts'
 import { SearchStatistics } from '../../src/postgres/read/search-statistics.ts'
 import { TESTER } from '../support/actor.ts'
-import { cleanUp } from '../support/clean-up.ts'
 import { expectedPlants } from '../support/expected.ts'
-import { openStore } from '../support/open-postgres.ts'
-import { newDatabase, plantsOf, query } from '../support/postgres.ts'
+import { openNew, openStore } from '../support/open-postgres.ts'
+import { plantsOf, query } from '../support/postgres.ts'
 import { ownServer } from '../support/postgres-faults.ts'
 import { parts, plansOf, poolOf, readOf, rowsOf, searchBuffers } from '../support/search-plans.ts'
-import { importAll } from '../support/store-calls.ts'
+import { importAll, importMany } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 import { until } from '../support/until.ts'
 
@@ -30,14 +29,9 @@ async function fill(t: TestContext, url: string): Promise<void> {
 }
 
 test('every search reads few more plants than its page needs', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   for (let first = 1; first <= 50_000; first += 5000) {
-    await store.importPlants(
-      Array.from({ length: 5000 }, (_, i) => plantOf(first + i)),
-      'add',
-      TESTER,
-    )
+    await importMany(store, 5000, (i) => plantOf(first + i))
   }
   const wordOf = (text: string) => words(text)[0] ?? assert.fail(text)
   const [frequent, other, rare, often] = [wordOf(genus(0)), wordOf(genus(1)), wordOf(genus(3000)), wordOf(epithet(0))]
@@ -73,14 +67,9 @@ test('every search reads few more plants than its page needs', async (t) => {
 test('a search that finds the same plants reads as many pages of a large store as of a small one', async (t) => {
   const [small = {}, large = {}] = await Promise.all(
     [5000, 50_000].map(async (size) => {
-      const url = await newDatabase((work) => cleanUp(t, work))
-      const store = await openStore(t, url)
+      const { url, store } = await openNew(t)
       for (let first = 1; first <= size; first += 2500) {
-        await store.importPlants(
-          Array.from({ length: 2500 }, (_, i) => grownPlant(first + i, size)),
-          'add',
-          TESTER,
-        )
+        await importMany(store, 2500, (i) => grownPlant(first + i, size))
       }
       await query(url, 'VACUUM (ANALYZE)')
       return searchBuffers(url, pagesOf(size), FOUND)
@@ -95,8 +84,7 @@ test('a search that finds the same plants reads as many pages of a large store a
 })
 
 test('a search for a word of the last names reads its plants, not all names before them, also without statistics', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   await query(url, 'ALTER TABLE plants SET (autovacuum_enabled = off)')
   for (let first = 1; first <= 40_000; first += 5000) {
     const plants = Array.from({ length: 5000 }, (_, i) => first + i)
@@ -120,7 +108,7 @@ test('a search for a word of the last names reads its plants, not all names befo
 })
 
 test('a search with frequent, rare or no words equals filtering and sorting all plants', async (t) => {
-  const store = await openStore(t, await newDatabase((work) => cleanUp(t, work)))
+  const { store } = await openNew(t)
   // So many plants that the first bounds of a search are too small, and it has to extend them.
   const plants = Array.from({ length: 30_000 }, (_, i) =>
     plant(BigInt(i), i < 25_000 ? `common ${i % 7 === 0 ? 'half ' : ''}x${i}` : `other common${i % 2}`, `tag ${i % 2}`),
@@ -153,8 +141,7 @@ test('a search with frequent, rare or no words equals filtering and sorting all 
 })
 
 test('a search gives the same whatever the statistics of the server say', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   // More than the least bound of a set has each word, tag and beginning of a name. Some names begin with a longer word.
   const first = (i: number) => (i >= 9_000 ? 'fern' : i % 9 === 0 ? 'aloes' : 'aloe')
   const plants = Array.from({ length: 18_000 }, (_, i) =>
@@ -183,8 +170,7 @@ test('a search gives the same whatever the statistics of the server say', async 
 })
 
 test('a search by name that orders some plants of a word first finds the page, also when those plants go', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   const starts = ['7 up', 'Zea', 'zéa', 'x', 'Xenia', 'xé', 'ß', 'Élan', 'quercus', "'Zea'", '(Par', 'я zea', '٣ rose']
   const names = Array.from(
     { length: 1500 },
@@ -250,7 +236,7 @@ test('the index takes in new words in the background, not in the writes', async 
 })
 
 test('a search finds exactly the matching texts, also those with the most words', async (t) => {
-  const store = await openStore(t, await newDatabase((work) => cleanUp(t, work)))
+  const { store } = await openNew(t)
   const many = Array.from({ length: 180 }, (_, i) => `w${i.toString(36)}x`)
   const plants = [
     plant(1n, many.join(' ')),
@@ -276,18 +262,13 @@ test('a search finds exactly the matching texts, also those with the most words'
 })
 
 test('a search for a word reads little of plants with very many other words, and nothing of their texts', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   const wide = Array.from({ length: 18 }, (_, i) => {
     const many = Array.from({ length: 40_000 }, (_, word) => `w${(word * 18 + i).toString(36)}x`)
     return plant(BigInt(-i), many.join(' '))
   })
   for (const one of wide) await store.importPlants([one], 'add', TESTER)
-  await store.importPlants(
-    Array.from({ length: 3000 }, (_, i) => plant(BigInt(1 + i), `fern ${i}`)),
-    'add',
-    TESTER,
-  )
+  await importMany(store, 3000, (i) => plant(BigInt(1 + i), `fern ${i}`))
   const pool = poolOf(t, url)
   for (const statement of ['SELECT', 'ANALYZE']) {
     await query(url, statement)
@@ -314,8 +295,7 @@ test('a search for a word reads little of plants with very many other words, and
 })
 
 test('an import of many plants leaves the table with statistics, and its index of names to be counted alone', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   // Which pages a vacuum finds visible to all depends on what else has a snapshot, so only the vacuums count.
   const state = async () => {
     const [row] = await query(
@@ -328,10 +308,7 @@ test('an import of many plants leaves the table with statistics, and its index o
     return row
   }
   const add = (first: number, count: number) =>
-    importAll(
-      store,
-      Array.from({ length: count }, (_, i) => plant(BigInt(first + i), `fern ${first + i}`)),
-    )
+    importMany(store, count, (i) => plant(BigInt(first + i), `fern ${first + i}`))
   await query(url, 'ALTER TABLE plants SET (autovacuum_enabled = off)')
   await add(1, 9000)
   await store.afterImport()

@@ -22,7 +22,7 @@ import { token } from '../token-suite.ts'
 
 /** Opens two stores on one database, as two instances of the service do. */
 async function twoStores(t: TestContext): Promise<{ url: string; stores: readonly [Store, Store] }> {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   return { url, stores: [await openEither(t, url), await openEither(t, url)] }
 }
 
@@ -147,7 +147,7 @@ test('concurrent imports of the same plants by two instances neither fail nor de
 })
 
 test('a list paged through two instances in turn has every plant once while both write', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   const addresses = [(await serveStore(t, url)).address, (await serveStore(t, url)).address]
   const staying = Array.from({ length: 300 }, (_, i) => plant(BigInt(2 * i), `name ${i % 50}`))
   await (await openEither(t, url)).importPlants(staying, 'add', TESTER)
@@ -176,7 +176,7 @@ test('a list paged through two instances in turn has every plant once while both
 })
 
 test('each instance reports its own readiness', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   const proxy = await tcpProxy(t, Number(new URL(url).port))
   const proxied = new URL(url)
   proxied.host = `127.0.0.1:${proxy.port}`
@@ -191,7 +191,7 @@ test('each instance reports its own readiness', async (t) => {
 })
 
 test('every instance refuses a revoked token within a second', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   const env = { PLANTSTORE_STORE: url }
   const instances = [await serveStore(t, url), await serveStore(t, url)]
   const { stdout: secret } = await run(t, ['token', 'create', '--name', 'x'], { env })

@@ -3,18 +3,16 @@ import { type TestContext, test } from 'node:test'
 import { NO_EXPECTATION } from '../../src/domain/plant.ts'
 import { TESTER } from '../support/actor.ts'
 import { updatePlant } from '../support/change-plant.ts'
-import { cleanUp } from '../support/clean-up.ts'
 import { createPlant } from '../support/create-plant.ts'
-import { openStore } from '../support/open-postgres.ts'
+import { openNew } from '../support/open-postgres.ts'
 import { OpenTransaction } from '../support/open-transaction.ts'
-import { newDatabase, plantsOf, query } from '../support/postgres.ts'
+import { plantsOf, query } from '../support/postgres.ts'
 import { plant } from '../support/store-under-test.ts'
 import { until } from '../support/until.ts'
 
 /** A store with plant 1, which another transaction has changed and not committed yet. */
 async function openContended(t: TestContext, sql = '') {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   await createPlant(store, plant(1n, 'one'), { mustBeNew: true })
   await query(url, sql)
   const other = await OpenTransaction.begin(t, url)

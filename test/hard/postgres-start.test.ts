@@ -22,8 +22,6 @@ import { poolOf } from '../support/search-plans.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 
-const database = (t: TestContext, options = '') => newDatabase((work) => cleanUp(t, work), options)
-
 /** Returns the address after a change of its parts. */
 function addressWith(url: string, change: (parts: URL) => void): string {
   const parts = new URL(url)
@@ -43,7 +41,7 @@ async function assertRefused(t: TestContext, url: string, why: RegExp, wait = '0
 
 suite('a start on a PostgreSQL store', () => {
   test('fails in one line if waiting cannot help', async (t) => {
-    const url = await database(t)
+    const url = await newDatabase(t)
     const wrong = addressWith(url, (parts) => {
       parts.password = 'not-this-one'
     })
@@ -78,19 +76,19 @@ suite('a start on a PostgreSQL store', () => {
   })
 
   test('fails if the database cannot store every text', async (t) => {
-    const latin = await database(t, "TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    const latin = await newDatabase(t, "TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
     await assertRefused(t, latin, /has the encoding LATIN1; create one with ENCODING 'UTF8'/)
   })
 
   test('fails if another program has tables of the same names', async (t) => {
-    const url = await database(t)
+    const url = await newDatabase(t)
     await query(url, 'CREATE TABLE plants (id text)')
     await assertRefused(t, url, /it contains tables of another program: relation "plants" already exists/)
     assert.deepEqual(await query(url, "SELECT to_regclass('plantstore_migrations') AS made"), [{ made: null }])
   })
 
   test('fails on a store of a newer or another program', async (t) => {
-    const url = await database(t)
+    const url = await newDatabase(t)
     await (await openStore(t, url)).close()
     await query(url, "INSERT INTO plantstore_migrations VALUES (999999, 'from the future')")
     await assertRefused(t, url, /it has schema 999999, newer than this program's/)
@@ -144,7 +142,7 @@ suite('a start on a PostgreSQL store', () => {
   })
 
   test('reads the variables and the password file of PostgreSQL clients', async (t) => {
-    const url = new URL(await database(t))
+    const url = new URL(await newDatabase(t))
     const [user, password] = [url.username, url.password].map(decodeURIComponent)
     const variables = {
       PGHOST: url.hostname,
@@ -162,7 +160,7 @@ suite('a start on a PostgreSQL store', () => {
   })
 
   test('prints the address of the store without its password', async (t) => {
-    const url = await database(t)
+    const url = await newDatabase(t)
     const password = decodeURIComponent(new URL(url).password)
     const { program } = await serveStore(t, url, [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
     assert.match(program.stdout, /^ {2}Store {4}postgres:\/\/127\.0\.0\.1:\d+\/plantstore_test_\w+ \(new\)$/m)
@@ -176,7 +174,7 @@ suite('a start on a PostgreSQL store', () => {
 })
 
 test('a store of an older schema is migrated once, with a notice before and after each step', async (t) => {
-  const url = await database(t)
+  const url = await newDatabase(t)
   await (await openStore(t, url)).close()
   const known = readMigrations(new URL('../../sql/postgres/', import.meta.url))
   const later = [1, 2].map((i) => ({
@@ -189,8 +187,9 @@ test('a store of an older schema is migrated once, with a notice before and afte
   const all = [...known, ...later]
   const migrated = await Promise.all([1, 2].map(() => migrate(share, false, (text) => notices.push(text), all)))
   assert.deepEqual(migrated, [false, false])
+  const found = notices.map((text) => text.replace(/in \d+ ms/, 'in T ms'))
   assert.deepEqual(
-    notices.map((text) => text.replace(/in \d+ ms/, 'in T ms')),
+    found,
     later.flatMap(({ number }) => [
       `migrating the store to schema ${number} of ${all.length}; running services of older versions continue, but cannot start again`,
       `migrated the store to schema ${number} of ${all.length} in T ms`,
@@ -202,18 +201,19 @@ test('a store of an older schema is migrated once, with a notice before and afte
 })
 
 test('twenty instances that open an empty database at once create the store once', async (t) => {
-  const url = await database(t)
+  const url = await newDatabase(t)
   const stores = await Promise.all(Array.from({ length: 20 }, () => openStore(t, url, { connections: 2 })))
   await Promise.all(stores.map((store) => store.checkWritable()))
   const migrations = await query<{ number: number }>(url, 'SELECT number FROM plantstore_migrations ORDER BY number')
+  const numbers = migrations.map(({ number }) => number)
   assert.deepEqual(
-    migrations.map(({ number }) => number),
+    numbers,
     migrations.map((_, i) => i + 1),
   )
 })
 
 test('opening an empty database without the option create fails and leaves it empty', async (t) => {
-  const url = await database(t)
+  const url = await newDatabase(t)
   const options = {
     maxWaiting: 1,
     connections: 1,
@@ -227,7 +227,7 @@ test('opening an empty database without the option create fails and leaves it em
 })
 
 test('commands manage tokens of a PostgreSQL store while it is served', async (t) => {
-  const url = await database(t)
+  const url = await newDatabase(t)
   const env = { PLANTSTORE_STORE: url }
   const { address } = await serveStore(t, url)
   const { stdout: secret, code } = await run(t, ['token', 'create', '--name', 'Kew app'], { env })
@@ -241,7 +241,7 @@ test('commands manage tokens of a PostgreSQL store while it is served', async (t
 })
 
 test('a store that Citus distributes is refused under another address, and no other store under citus://', async (t) => {
-  const url = await database(t)
+  const url = await newDatabase(t)
   const citus = url.replace(/^\w+:/, 'citus:')
   const refusal = (address: string, why: RegExp) =>
     assert.rejects(openAt(readPostgresAddress(address, {}), OPENING), (error) => why.test((error as Error).message))
@@ -255,7 +255,7 @@ test('a store that Citus distributes is refused under another address, and no ot
 })
 
 test('a command opens a plain store by one connection', async (t) => {
-  const url = await database(t)
+  const url = await newDatabase(t)
   await (await openStore(t, url)).close()
   const proxy = await tcpProxy(t, Number(new URL(url).port))
   const through = addressWith(url, (parts) => {

@@ -5,7 +5,6 @@ import type { Run } from '../../src/postgres/pool/client.ts'
 import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
 import { SearchStatistics, StatisticsCache } from '../../src/postgres/read/search-statistics.ts'
 import { listTags } from '../../src/postgres/read/tags.ts'
-import { cleanUp } from '../support/clean-up.ts'
 import { openStore } from '../support/open-postgres.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { exportPlanOf, type Plan, parts, plansOf, poolOf, readOf } from '../support/search-plans.ts'
@@ -18,7 +17,7 @@ const PAGE = 100
 const MOST = 20_000
 
 async function filled(t: TestContext): Promise<string> {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   await importAll(await openStore(t, url), taggedPlants())
   await query(url, 'VACUUM (ANALYZE) plants')
   return url
@@ -61,7 +60,7 @@ test('a list, a search and an export by the start of a tag or by none read an in
 })
 
 test('a search for frequent words that no plant has together looks at the first plants and at indexes alone', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   const word = (i: number) => (i % 2 === 0 ? 'alba' : 'nigra')
   const plants = Array.from({ length: 20_000 }, (_, i) => plant(BigInt(i), `name${(i * 7919) % 20_000} ${word(i)}`))
   await importAll(await openStore(t, url), plants)
@@ -78,7 +77,7 @@ test('a search for frequent words that no plant has together looks at the first 
 })
 
 test('tags with a word that most names have are found without a look at the plants, and those with a rare word by them', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   const many = Array.from({ length: 25_000 }, (_, i) => plant(BigInt(i), `alba ${i}`, `acc/${i}`))
   await importAll(await openStore(t, url), [...many, plant(-1n, 'alba', 'zz rosa')])
   await query(url, 'VACUUM (ANALYZE) plants')

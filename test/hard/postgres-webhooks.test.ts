@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Webhook } from '../../src/domain/webhook.ts'
 import { LEASE_TIME } from '../../src/domain/webhook-store.ts'
-import { cleanUp } from '../support/clean-up.ts'
-import { openStore } from '../support/open-postgres.ts'
+import { openNew, openStore } from '../support/open-postgres.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { serveStore, TOKEN } from '../support/process.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -13,7 +12,7 @@ import { attempt, progress, webhook } from '../webhook-suite.ts'
 const EVENTS = 10_000
 
 test('two instances send each event once, and after a kill of one the other goes on', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   const flags = ['--webhook-allow', 'loopback']
   const [one, other] = [await serveStore(t, url, flags), await serveStore(t, url, flags)]
   const receiver = await startReceiver(t)
@@ -43,7 +42,7 @@ test('two instances send each event once, and after a kill of one the other goes
 
 suite('PostgreSQL: the lease of a webhook', () => {
   test('keeps others from it, and from storing its progress', async (t) => {
-    const store = await openStore(t, await newDatabase((work) => cleanUp(t, work)))
+    const { store } = await openNew(t)
     const { webhooks } = store
     const { id } = (await webhooks.create(webhook(), progress('a'), 100)) as Webhook
     const save = (holder: string, position: string) =>
@@ -66,7 +65,7 @@ suite('PostgreSQL: the lease of a webhook', () => {
   })
 
   test('ends by itself, also where the clock of the server was set back by hours', async (t) => {
-    const url = await newDatabase((work) => cleanUp(t, work))
+    const url = await newDatabase(t)
     const { webhooks } = await openStore(t, url)
     const { id } = (await webhooks.create(webhook(), progress('a'), 100)) as Webhook
     await webhooks.lease('one')

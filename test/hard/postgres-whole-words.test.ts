@@ -8,8 +8,7 @@ import { SearchStatistics } from '../../src/postgres/read/search-statistics.ts'
 import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { expectedPlants } from '../support/expected.ts'
-import { openStore } from '../support/open-postgres.ts'
-import { newDatabase } from '../support/postgres.ts'
+import { openNew } from '../support/open-postgres.ts'
 import { importAll } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 
@@ -18,8 +17,7 @@ const believing = (entries: readonly string[], share: number): SearchStatistics 
   new SearchStatistics([['1000000000', 'words', JSON.stringify(entries), JSON.stringify(entries.map(() => share))]])
 
 test('a search for a frequent word finds the longer words, whatever follows in them', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
+  const { url, store } = await openNew(t)
   const endings = ['', 'e', '9', 'я', '龍1', '\u{20000}', 'eя', 'ⅷ', ' e', '🌵']
   const ends = [...endings, ...endings.map((ending) => `${ending} vera`), ...endings.map((ending) => ` vera${ending}`)]
   // The first plants of every order, which a search looks at first, have none of the words.

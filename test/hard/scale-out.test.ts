@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cleanUp } from '../support/clean-up.ts'
 import { freePort } from '../support/free-port.ts'
 import { Load } from '../support/load.ts'
 import { hasNginx, nginxOf, readGuide, startNginx } from '../support/nginx.ts'
@@ -16,7 +15,7 @@ test('a rolling restart of two instances behind nginx, as in the guide, fails no
   if (!hasNginx()) {
     return notTestedHere(t, 'a rolling restart behind nginx, because there is no nginx')
   }
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   const ports = [await freePort(), await freePort()]
   const start = (port: number) => serveStore(t, url, ['--port', String(port), ...FLAGS])
   const instances: Served[] = []

@@ -94,7 +94,7 @@ async function indexedStore(t: TestContext) {
   const opened = await openSqlite(t, { path })
   // Returns once the store has opened the index.
   assert.deepEqual(await patiently(() => opened.store.listTags({}, 100)), expectedTags(MANY))
-  return { path, ...opened }
+  return opened
 }
 
 const CHANGED = plant(7n, 'Another name', 'another tag')

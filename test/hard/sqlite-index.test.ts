@@ -68,8 +68,7 @@ for (const tests of [listTests, freshnessTests, propertyTests, tagTests, tagging
 const MANY = Array.from({ length: 6000 }, (_, i) => plant(BigInt(i - 3000), `Monstera ${i}`, `tag ${i % 3}`))
 
 test('SQLite: the next start finds and indexes plants that were not indexed when the store closed', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store, reopen } = await openSqlite(t, { path })
+  const { path, store, reopen } = await openSqlite(t)
   await importAll(store, MANY)
   await reopen()
   const again = await reopen()
@@ -91,8 +90,7 @@ test('SQLite: a search finds plants of any script before they are indexed', asyn
 })
 
 test('SQLite: a search for a prefix without an index finds ids below and above 0, however many', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const { path, store } = await openSqlite(t, { startFollower: () => IDLE })
   // The later term has the lower id, so FTS5 merges two lists. At 64 bytes in total it wrote past the end.
   const plants = [plant(-(2n ** 63n), 'abcdefghib')]
   await importAll(store, plants)
@@ -106,8 +104,7 @@ test('SQLite: a search for a prefix without an index finds ids below and above 0
 })
 
 test('SQLite: the first plants by name are found among all that may match, whatever their names are', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const { path, store } = await openSqlite(t, { startFollower: () => IDLE })
   const long = 'a'.repeat(SORT_KEY_LENGTH - 8)
   const names = ['Rosa', 'rosa', 'ÄPFEL ROSA', 'ärmel rosa', 'b\0 rosa', 'ﬁg rosa', '𝒄 rosa', `${long}c rosa`]
   const varied = (i: number) => `${names[i % names.length]} ${i % 3 === 0 ? 2500 - i : ''}`
@@ -207,8 +204,7 @@ test('SQLite: a word that only the first or last names have is found by name, wh
 })
 
 test('SQLite: after any writes the index contains exactly the present plants', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const { path, store } = await openSqlite(t, { startFollower: () => IDLE })
   const indexer = new Indexer(path, SMALL)
   cleanUp(t, () => indexer.close())
   const odd = ['a\0b', '"quoted" \\ \u2028 \u0001', 'ä\n😀', ''].map((name, i) =>

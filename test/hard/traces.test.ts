@@ -75,10 +75,8 @@ test("OpenTelemetry's own instrumentation makes a span of each request, in the t
     if (requests.length === 3) break
   }
   const inTrace = requests.filter(({ traceId }) => traceId === TRACE)
-  assert.deepEqual(
-    inTrace.map(({ parentSpanId }) => parentSpanId),
-    [PARENT],
-  )
+  const parentSpanIds = inTrace.map(({ parentSpanId }) => parentSpanId)
+  assert.deepEqual(parentSpanIds, [PARENT])
   assert.equal(new Set(requests.map(({ traceId }) => traceId)).size, 3, 'each other request begins a trace')
   for (const { attributes } of requests) {
     const status = attributes.find(({ key }) => /status_code$/.test(key))

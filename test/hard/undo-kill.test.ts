@@ -88,10 +88,8 @@ for (const [engine, newStore] of STORES) {
     assert.ok(kills > 0, 'no kill interrupts the undo')
     const report = await client.undo(ACTION, RETRY)
     assert.deepEqual([report.restored, report.left], [3 * EACH - 3, 3])
-    assert.deepEqual(
-      report.leftPlants.map(({ id }) => id).sort((a, b) => a - b),
-      [7, EACH + 7, 2 * EACH + 7],
-    )
+    const ids = report.leftPlants.map(({ id }) => id).sort((a, b) => a - b)
+    assert.deepEqual(ids, [7, EACH + 7, 2 * EACH + 7])
     await assertNamed(client, end, start)
     assert.equal(await client.export(), expected)
     const [undo, ...others] = await client.actions()

@@ -46,8 +46,9 @@ suite('actions', () => {
       await service.send('PATCH', '/plants/7', { headers: json, body: '{"tag":"tree"}' }),
       await service.send('DELETE', '/plants/0', { headers }),
     ]
+    const shown = answers.map(({ status, headers }) => [status, headers['plantstore-action']])
     assert.deepEqual(
-      answers.map(({ status, headers }) => [status, headers['plantstore-action']]),
+      shown,
       [200, 200, 200, 201, 200, 204].map((status) => [status, 'list-1']),
     )
     const [{ began, ended, ...action } = {}, ...others] = await actionsOf(service)
@@ -57,10 +58,8 @@ suite('actions', () => {
     assert.ok(String(began) <= String(ended))
     assert.deepEqual((await service.send('GET', '/actions/list-1')).json, { ...action, began, ended })
     const entries = (await service.send('GET', '/changes?action=list-1&limit=3')).json as { action: string }[]
-    assert.deepEqual(
-      entries.map((entry) => entry.action),
-      ['list-1', 'list-1', 'list-1'],
-    )
+    const seen = entries.map((entry) => entry.action)
+    assert.deepEqual(seen, ['list-1', 'list-1', 'list-1'])
   })
 
   test('are not made by a single change, and in any case by an import, which a retry of its key continues', async (t) => {
@@ -97,10 +96,8 @@ suite('actions', () => {
       next = nextOf(page)
     }
     assert.deepEqual(paged, all)
-    assert.deepEqual(
-      (await actionsOf(service, `?token=${token.id}`)).map(({ id }) => id),
-      ['other'],
-    )
+    const ids = (await actionsOf(service, `?token=${token.id}`)).map(({ id }) => id)
+    assert.deepEqual(ids, ['other'])
     assert.deepEqual(await actionsOf(service, '?since=2999-01-01T00:00:00Z'), [])
     assert.equal((await actionsOf(service, '?since=2026-01-01T00:00:00%2B01:00')).length, 6)
   })

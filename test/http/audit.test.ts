@@ -7,7 +7,7 @@ import { standingTime } from '../support/clock.ts'
 import { contract } from '../support/conforms.ts'
 import { untilStored } from '../support/import.ts'
 import { openImport, untilIdle } from '../support/long-work.ts'
-import { emptyService, SECRET, type Sending, type Service, withService } from '../support/service.ts'
+import { emptyService, SECRET, type Service, withService } from '../support/service.ts'
 import { as, createdToken, NEW, revoke } from '../support/tokens.ts'
 
 type Line = Readonly<Record<string, unknown>>
@@ -18,11 +18,6 @@ const linesOf = (service: Service, from = 0): Line[] =>
 /** Leaves out members that differ in each run. */
 const known = ({ time: _time, req: _req, level: _level, msg: _msg, ...rest }: Line): Line => rest
 
-const JSON_BODY = { 'Content-Type': 'application/json' }
-const body = (value: unknown, headers = {}): Sending => ({
-  headers: { ...JSON_BODY, ...headers },
-  body: JSON.stringify(value),
-})
 const ME = { token: 'configured', tokenName: 'PLANTSTORE_TOKEN', address: '127.0.0.1' }
 
 suite('the audit log', () => {
@@ -34,10 +29,10 @@ suite('the audit log', () => {
     await service.create(plant)
     await service.create({ ...plant, name: 'Ficus' })
     await service.create('{"id":9007199254740993}')
-    await service.send('PUT', `/plants/${big}`, body({ name: 'Ficus' }))
-    await service.send('PUT', `/plants/${big}`, body({ name: 'Fern' }))
-    await service.send('PUT', `/plants/${big}`, body({ name: 'Fern' }, { 'If-None-Match': '*' }))
-    await service.send('PATCH', `/plants/${big}`, body({ tag: 'shade' }))
+    await service.sendJson('PUT', `/plants/${big}`, { name: 'Ficus' })
+    await service.sendJson('PUT', `/plants/${big}`, { name: 'Fern' })
+    await service.sendJson('PUT', `/plants/${big}`, { name: 'Fern' }, { headers: { 'If-None-Match': '*' } })
+    await service.sendJson('PATCH', `/plants/${big}`, { tag: 'shade' })
     await service.send('DELETE', `/plants/${big}`)
     await service.send('DELETE', `/plants/${big}`)
     const expected = [
@@ -126,7 +121,7 @@ suite('the audit log', () => {
     await revoke(service, token.id)
     await revoke(service, token.id)
     await revoke(service, secret)
-    await service.send('POST', '/ids', body({ count: 3 }))
+    await service.sendJson('POST', '/ids', { count: 3 })
     const about = { created: token.id, createdName: NEW.name, scopes: NEW.scopes, expiresAt: token.expiresAt }
     assert.deepEqual(linesOf(service).map(known), [
       { operation: 'createToken', outcome: 'created', ...about, ...ME },

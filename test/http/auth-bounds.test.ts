@@ -63,8 +63,9 @@ suite('the audit log', () => {
     ] as const
     for (const [actor, address] of uses) log.write({ operation: 'createPlant', outcome: 'created', actor, address })
     const seen = lines.map((line) => JSON.parse(line) as { token: string; address: string })
+    const found = seen.map(({ token, address }) => [token, address])
     assert.deepEqual(
-      seen.map(({ token, address }) => [token, address]),
+      found,
       uses.map(([{ id }, address]) => [id, address]),
     )
   })

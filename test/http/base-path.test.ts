@@ -8,7 +8,6 @@ import { emptyService, errorOf, type Service, withService } from '../support/ser
 
 const OPEN = { authorization: null }
 const HTML = { ...OPEN, headers: { Accept: 'text/html' } }
-const JSON_BODY = { headers: { 'Content-Type': 'application/json' } }
 const METADATA = '/.well-known/oauth-protected-resource'
 
 const below = (t: Parameters<typeof withService>[0], more: Parameters<typeof withService>[1] = {}) =>
@@ -140,8 +139,7 @@ test('a whole address as the target may have its scheme and host in any case, wi
 
 /** Checks the paths in the answers of each kind of operation. */
 async function namesPathsBelow(service: Service, base: string): Promise<void> {
-  const post = (path: string, body: unknown, method = 'POST') =>
-    service.send(method, base + path, { ...JSON_BODY, body: JSON.stringify(body) })
+  const post = (path: string, body: unknown, method = 'POST') => service.sendJson(method, base + path, body)
   const created = await post('/plants', { id: 7, name: 'Rose', tag: 'bed' })
   assert.equal(created.headers['content-location'], '/garden/plants/7')
   const put = await post('/plants/8', { id: 8, name: 'Lily', tag: 'pond' }, 'PUT')

@@ -9,6 +9,7 @@ import { fullPlants } from '../support/full-plants.ts'
 import { boundOf, MUCH, untilRunning } from '../support/long-work.ts'
 import { RawConnection } from '../support/raw.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
+import { importMany } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 import { settled, until } from '../support/until.ts'
 
@@ -33,14 +34,10 @@ suite('a stream of changes', () => {
     await stream.until(1)
     await create(service, 2)
     await service.send('DELETE', '/plants/1')
-    assert.deepEqual(
-      (await stream.until(3)).map(({ type }) => type),
-      ['plant.created', 'plant.created', 'plant.deleted'],
-    )
-    assert.deepEqual(
-      stream.events.map(({ names }) => names),
-      [['retry'], ['id', 'data'], ['id', 'data'], ['id', 'data']],
-    )
+    const types = (await stream.until(3)).map(({ type }) => type)
+    assert.deepEqual(types, ['plant.created', 'plant.created', 'plant.deleted'])
+    const found = stream.events.map(({ names }) => names)
+    assert.deepEqual(found, [['retry'], ['id', 'data'], ['id', 'data'], ['id', 'data']])
     assert.deepEqual(stream.entries, (await service.send('GET', '/changes')).json)
     stream.close()
   })
@@ -250,10 +247,8 @@ suite('streams of changes', () => {
     for (const { status } of open) assert.equal(status, 200)
     for (let tries = 0; tries < 1000; tries += 20) {
       const refused = await openAll([...Array(10).fill(first), ...Array(10).fill(last)])
-      assert.deepEqual(
-        refused.map(({ status }) => status),
-        [...Array(10).fill(429), ...Array(10).fill(503)],
-      )
+      const statuses = refused.map(({ status }) => status)
+      assert.deepEqual(statuses, [...Array(10).fill(429), ...Array(10).fill(503)])
     }
     await create(service, 1)
     for (const stream of open) await stream.until(1)
@@ -271,11 +266,7 @@ suite('streams of changes', () => {
     const ending = new AbortController()
     t.after(() => ending.abort())
     const write = (text: string) =>
-      store.importPlants(
-        Array.from({ length: 400 }, (_, i) => plant(2n ** 63n - 1000n + BigInt(i), text.repeat(60), text)),
-        'update',
-        TESTER,
-      )
+      importMany(store, 400, (i) => plant(2n ** 63n - 1000n + BigInt(i), text.repeat(60), text), 'update')
     await write('\u0001')
     const streams = new ChangeStreams(log, { current: 'serving' }, ending.signal)
     const read = log.read.bind(log)

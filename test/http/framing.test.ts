@@ -35,10 +35,8 @@ suite('after an answer without a body the connection takes the next request:', (
       LAST,
     ]
     const answers = await raw(service.port, requests.join(''))
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [304, 304, 204, 200, 204, 404, 200],
-    )
+    const statuses = answers.map(({ status }) => status)
+    assert.deepEqual(statuses, [304, 304, 204, 200, 204, 404, 200])
     for (const i of [0, 1, 2, 4]) {
       assert.deepEqual(bodyless(answers[i] ?? assert.fail()), ['', undefined, undefined])
       assert.equal(answers[i]?.headers['content-type'], undefined)
@@ -55,13 +53,11 @@ suite('after an answer without a body the connection takes the next request:', (
       assert.deepEqual([head?.status, head?.body], [get?.status, ''], target)
       assert.equal(head?.headers['content-length'], get?.headers['content-length'], target)
       const answers = await raw(service.port, request('HEAD', target) + LAST, ['HEAD', 'GET'])
-      assert.deepEqual(
-        answers.map(({ status, body }) => [status, body]),
-        [
-          [get?.status, ''],
-          [200, '{"status":"live"}'],
-        ],
-      )
+      const found = answers.map(({ status, body }) => [status, body])
+      assert.deepEqual(found, [
+        [get?.status, ''],
+        [200, '{"status":"live"}'],
+      ])
     }
   })
 })
@@ -82,11 +78,8 @@ suite('an unexpected body', () => {
     for (const [method, status] of cases) {
       const whole = request(method, '/plants/1', ['Content-Type: application/json'], BODY)
       const answers = await raw(service.port, whole + LAST)
-      assert.deepEqual(
-        answers.map((answer) => answer.status),
-        [status, 200],
-        method,
-      )
+      const statuses = answers.map((answer) => answer.status)
+      assert.deepEqual(statuses, [status, 200], method)
     }
     await service.create({ id: 1, name: 'Monstera' })
     for (const [method, status] of cases) {
@@ -94,11 +87,8 @@ suite('an unexpected body', () => {
         service.port,
         request(method, '/plants/1', ['Transfer-Encoding: chunked']) + chunked + LAST,
       )
-      assert.deepEqual(
-        answers.map((answer) => answer.status),
-        [status, 200],
-        `${method}, in chunks`,
-      )
+      const seen = answers.map((answer) => answer.status)
+      assert.deepEqual(seen, [status, 200], `${method}, in chunks`)
     }
     const answers = await raw(service.port, request('HEAD', '/plants', [], BODY) + LAST, ['HEAD', 'GET'])
     assert.deepEqual(
@@ -126,11 +116,8 @@ suite('an unexpected body', () => {
     ]
     for (const [bytes, status] of cases) {
       const answers = await raw(service.port, bytes + LAST)
-      assert.deepEqual(
-        answers.map((answer) => answer.status),
-        [status, 200],
-        bytes,
-      )
+      const statuses = answers.map((answer) => answer.status)
+      assert.deepEqual(statuses, [status, 200], bytes)
     }
     assert.equal((await service.send('GET', '/plants/1')).body, '{"id":1,"name":"Monstera"}')
   })
@@ -140,10 +127,8 @@ suite('an unexpected body', () => {
     const body = '{"name":"late"}'
     const late = ['If-Match: "late"', 'Content-Type: application/json']
     const answers = await raw(service.port, request('PUT', '/plants/1', late, body) + LAST)
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [412, 200],
-    )
+    const statuses = answers.map(({ status }) => status)
+    assert.deepEqual(statuses, [412, 200])
     assertConforms('replacePlant', answers[0] ?? assert.fail())
   })
 })
@@ -185,13 +170,12 @@ suite('a request that announces no body', () => {
       await connection.until('"live"')
       connection.write(`${method} /plants HTTP/1.1\r\nHost: a b\r\n\r\n`)
       const answers = answersIn(await connection.untilClosed())
-      assert.deepEqual(
-        answers.map(({ status }) => status),
-        [200, 400],
-      )
+      const statuses = answers.map(({ status }) => status)
+      assert.deepEqual(statuses, [200, 400])
     }
+    const writableFinisheds = responses.map(({ writableFinished }) => writableFinished)
     assert.deepEqual(
-      responses.map(({ writableFinished }) => writableFinished),
+      writableFinisheds,
       Array.from({ length: 6 }, () => true),
     )
   })
@@ -199,9 +183,7 @@ suite('a request that announces no body', () => {
   test('gets no 100 that it expects, but its answer, and a closed connection', async () => {
     const service = await emptyService()
     const answers = await raw(service.port, request('POST', '/plants', [...json, 'Expect: 100-continue']) + LAST)
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [400],
-    )
+    const statuses = answers.map(({ status }) => status)
+    assert.deepEqual(statuses, [400])
   })
 })

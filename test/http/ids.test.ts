@@ -5,12 +5,8 @@ import { clientOf } from '../client/support.ts'
 import { type Answer, errorOf, messageOf, type Sending, type Service, withService } from '../support/service.ts'
 import { as, KEY, withKey } from '../support/tokens.ts'
 
-const reserve = (service: Service, body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> =>
-  service.send('POST', '/ids', {
-    ...sending,
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  })
+const reserve = (service: Service, body: unknown, sending?: Sending): Promise<Answer> =>
+  service.sendJson('POST', '/ids', body, sending)
 
 suite('proposed and reserved ids', () => {
   test('follow the ids in use, and are never reserved twice', async (t) => {

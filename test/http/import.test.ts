@@ -77,10 +77,7 @@ suite('an import', () => {
       const service = await emptyService()
       await send(service, `${ROWS}{"id":3,"name":"Ash","tag":"shade"}\n{"id":4,"name":"Oak","tag":"shade"}\n`)
       const file = (await service.send('GET', `/plants/export?tag=shade&format=${format}`)).body
-      await service.send('PATCH', '/plants/3', {
-        body: '{"name":"Ash tree"}',
-        headers: { 'Content-Type': 'application/json' },
-      })
+      await service.sendJson('PATCH', '/plants/3', '{"name":"Ash tree"}')
       await service.send('DELETE', '/plants/4')
       const type = format === 'csv' ? CSV : NDJSON
       const dry = await send(service, file, { type, query: '?mode=delete&dryRun=true' })
@@ -175,10 +172,8 @@ suite('an import', () => {
       [5, 40001],
       [7, 40901],
     ])
-    assert.deepEqual(
-      (await service.plants()).map(({ id, name }) => `${id} ${name}`),
-      ['1 Fern', '2 Oak'],
-    )
+    const found = (await service.plants()).map(({ id, name }) => `${id} ${name}`)
+    assert.deepEqual(found, ['1 Fern', '2 Oak'])
   })
 
   test('gives the same report and stores nothing as a dry run', async () => {
@@ -211,8 +206,9 @@ suite('an import', () => {
     const service = await emptyService()
     const answer = await send(service, `${'x\n'.repeat(2500)}{"id":1,"name":"a"}`)
     assert.deepEqual(countsOf(answer), [1, 0, 0, 2500])
+    const lines = (answer.json as Report).refusedRows.map(({ line }) => line)
     assert.deepEqual(
-      (answer.json as Report).refusedRows.map(({ line }) => line),
+      lines,
       Array.from({ length: 1000 }, (_, i) => i + 1),
     )
   })

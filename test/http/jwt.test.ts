@@ -38,10 +38,8 @@ suite('a service with an identity provider', () => {
     assert.equal((await service.create({ id: 1, name: 'x' }, as(jwt))).status, 200)
     assert.match(service.audited.at(-1) ?? '', /"createPlant".*"token":"oidc:program","tokenName":"program"/)
     const { json: history } = await service.send('GET', '/plants/1/history', as(jwt))
-    assert.deepEqual(
-      (history as { token: string }[]).map(({ token }) => token),
-      ['oidc:program'],
-    )
+    const found = (history as { token: string }[]).map(({ token }) => token)
+    assert.deepEqual(found, ['oidc:program'])
     const few = await issuer.token('plants:read')
     assert.equal((await service.send('GET', '/plants', as(few))).status, 200)
     const refused = await service.create({ id: 2, name: 'x' }, as(few))

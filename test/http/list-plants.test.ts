@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { TESTER } from '../support/actor.ts'
 import { nextOf, plantsIn } from '../support/exchanges.ts'
 import { emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
+import { importMany } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 
 const GARDEN = [
@@ -62,10 +63,8 @@ suite('the list of plants', () => {
     ] as const) {
       assert.deepEqual(await ids(service, `?${query}`), found)
       const { body } = await service.send('GET', `/plants/export?format=ndjson&${query}`)
-      assert.deepEqual(
-        plantsIn(`[${body.trim().replaceAll('\n', ',')}]`).map(({ id }) => id),
-        found,
-      )
+      const shown = plantsIn(`[${body.trim().replaceAll('\n', ',')}]`).map(({ id }) => id)
+      assert.deepEqual(shown, found)
       if (found.length < 2 || query === 'untagged=false') continue
       const first = await service.send('GET', `/plants?limit=1&${query}`)
       const next = nextOf(first) ?? assert.fail('no further page')
@@ -143,11 +142,7 @@ suite('the list of plants', () => {
 suite('the limit of a list', () => {
   test('is 100 by default, and at most 1000', async () => {
     const service = await emptyService()
-    await service.store.importPlants(
-      Array.from({ length: 1001 }, (_, i) => ({ id: BigInt(i), name: `plant ${i}`, tag: undefined })),
-      'add',
-      TESTER,
-    )
+    await importMany(service.store, 1001, (i) => ({ id: BigInt(i), name: `plant ${i}`, tag: undefined }))
     for (const [query, length] of [
       ['', 100],
       ['?limit=1', 1],

@@ -133,10 +133,8 @@ suite('the gauge of waiting creates', () => {
     await until(async () => (await gauge()) === '3', 'the gauge does not show 3')
     other.exec('COMMIT')
     other.close()
-    assert.deepEqual(
-      (await Promise.all(creates)).map(({ status }) => status),
-      [200, 200, 200],
-    )
+    const statuses = (await Promise.all(creates)).map(({ status }) => status)
+    assert.deepEqual(statuses, [200, 200, 200])
     assert.equal(await gauge(), '0')
   })
 })

@@ -61,10 +61,8 @@ suite('the requests of one connection', () => {
       await release()
       const answers = answersIn(await connection.untilClosed())
       const due = Array.from({ length: 63 }, () => 404)
-      assert.deepEqual(
-        answers.map(({ status }) => status),
-        [200, ...due, last.length === 0 ? 200 : 404, ...last],
-      )
+      const statuses = answers.map(({ status }) => status)
+      assert.deepEqual(statuses, [200, ...due, last.length === 0 ? 200 : 404, ...last])
       if (last.length === 0) return
       const refusal = answers.at(-1)
       assert.match(refusal?.body ?? '', /"error":42901,"message":"more than 64 requests wait/)
@@ -85,11 +83,8 @@ suite('the requests of one connection', () => {
     const took = performance.now() - leaving
     await release()
     await service.create({ id: 100, name: 'x' })
-    assert.deepEqual(
-      (await service.plants()).map(({ id }) => id),
-      [0n, 100n],
-      'the first create alone was begun',
-    )
+    const ids = (await service.plants()).map(({ id }) => id)
+    assert.deepEqual(ids, [0n, 100n], 'the first create alone was begun')
     t.diagnostic(`seen after ${Math.round(took)} ms`)
   })
 })
@@ -139,10 +134,8 @@ suite('valid requests before invalid bytes', () => {
         await sleep(0)
       }
       const answers = answersIn(await connection.untilClosed()).filter(({ status }) => status !== 100)
-      assert.deepEqual(
-        answers.map(({ status }) => status),
-        [...good.map(([, status]) => status), 400],
-      )
+      const statuses = answers.map(({ status }) => status)
+      assert.deepEqual(statuses, [...good.map(([, status]) => status), 400])
       assert.match(answers.at(-1)?.body ?? '', /"error":40004/)
     }
     // Side by side, as the service waits at the end of each connection.
@@ -174,20 +167,16 @@ suite('valid requests before invalid bytes', () => {
     // Time for the bodies to arrive.
     await sleep(500)
     await release()
-    assert.deepEqual(
-      answersIn(await connection.untilClosed()).map(({ status }) => status),
-      [200, 200, 200, 200, 200],
-    )
+    const statuses = answersIn(await connection.untilClosed()).map(({ status }) => status)
+    assert.deepEqual(statuses, [200, 200, 200, 200, 200])
   })
 
   clearTest('are answered if a body has no length, whatever happened the second before', async (t) => {
     const service = await withService(t)
     for (let i = 0; i < 2; i++) {
       const answers = await raw(service.port, post(PLANT))
-      assert.deepEqual(
-        answers.map(({ body }) => /"error":(\d+)/.exec(body)?.[1]),
-        ['40001', '40004'],
-      )
+      const found = answers.map(({ body }) => /"error":(\d+)/.exec(body)?.[1])
+      assert.deepEqual(found, ['40001', '40004'])
     }
   })
 })

@@ -33,16 +33,11 @@ suite('log lines about refusals', () => {
     const { refuse, clock } = refusalLog(t)
     const lines = Array.from({ length: 100 }, (_, i) => refuse(50304, `10.0.0.${i}`)).flat()
     assert.equal(lines.length, 20)
-    assert.deepEqual(
-      refuse(40002, '10.0.0.1').map(({ error, suppressed }) => [error, suppressed]),
-      [[40002, undefined]],
-      'another error number has a limit of its own',
-    )
+    const found = refuse(40002, '10.0.0.1').map(({ error, suppressed }) => [error, suppressed])
+    assert.deepEqual(found, [[40002, undefined]], 'another error number has a limit of its own')
     clock.now = 1001
-    assert.deepEqual(
-      [...refuse(50304, '10.0.0.1'), ...refuse(50304, '10.0.0.1')].map(({ suppressed }) => suppressed),
-      [80, undefined],
-    )
+    const suppresseds = [...refuse(50304, '10.0.0.1'), ...refuse(50304, '10.0.0.1')].map(({ suppressed }) => suppressed)
+    assert.deepEqual(suppresseds, [80, undefined])
   })
 
   test('number at most five per second for one error and one address', (t) => {

@@ -200,10 +200,8 @@ suite('an unexpected refusal of the store', () => {
     const line = service.log.split('\n').find((one) => one.includes('a-rule-of-its-own')) ?? assert.fail(service.log)
     const { req, error } = JSON.parse(line) as Record<string, unknown>
     assert.deepEqual([req, error], [refused.headers['x-request-id'], 50001])
-    assert.deepEqual(
-      (await service.under.plants()).map(({ id }) => id),
-      [1n, 3n],
-    )
+    const ids = (await service.under.plants()).map(({ id }) => id)
+    assert.deepEqual(ids, [1n, 3n])
   })
 
   test('of one row leaves the other rows of an import alone', async (t) => {
@@ -214,10 +212,8 @@ suite('an unexpected refusal of the store', () => {
     const { json } = await service.send('POST', '/plants/import', { headers, body: rows.join('') })
     const refusedRows = [{ line: 3, error: 50001, message: 'the store refused the record' }]
     assert.deepEqual(json, { dryRun: false, added: 3, updated: 0, unchanged: 0, refused: 1, refusedRows })
-    assert.deepEqual(
-      (await service.under.plants()).map(({ id }) => id),
-      [0n, 1n, 3n],
-    )
+    const ids = (await service.under.plants()).map(({ id }) => id)
+    assert.deepEqual(ids, [0n, 1n, 3n])
   })
 })
 
@@ -256,13 +252,11 @@ suite('the log', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>)
-    assert.deepEqual(
-      lines.map(({ operation, path, error }) => [operation, path, error]),
-      [
-        ['createPlant', '/plants', 40003],
-        ['createPlant', '/plants', 40002],
-      ],
-    )
+    const found = lines.map(({ operation, path, error }) => [operation, path, error])
+    assert.deepEqual(found, [
+      ['createPlant', '/plants', 40003],
+      ['createPlant', '/plants', 40002],
+    ])
     assert.ok(!service.log.includes('hunter2'))
   })
 })

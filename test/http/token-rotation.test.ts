@@ -5,12 +5,8 @@ import { openStream } from '../support/event-stream.ts'
 import { type Answer, emptyService, errorOf, messageOf, type Sending, type Service } from '../support/service.ts'
 import { as, type Created, createdToken, KEY, MANAGER, NEW, revoke, untilRefused, withKey } from '../support/tokens.ts'
 
-const rotate = (service: Service, id: string, body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> =>
-  service.send('POST', `/tokens/${id}/rotate`, {
-    ...sending,
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  })
+const rotate = (service: Service, id: string, body: unknown, sending?: Sending): Promise<Answer> =>
+  service.sendJson('POST', `/tokens/${id}/rotate`, body, sending)
 
 async function rotated(service: Service, id: string, body: unknown, sending?: Sending): Promise<Created> {
   const answer = await rotate(service, id, body, sending)

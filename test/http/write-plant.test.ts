@@ -46,10 +46,8 @@ suite('replacing a plant', () => {
     }
     const rounded = await put(service, large, '{"id":9007199254740992,"name":"y"}')
     assert.equal(messageOf(rounded), `id must be ${large} as in the path, or left out`)
-    assert.deepEqual(
-      (await service.plants()).map(({ name }) => name),
-      ['x', 'x'],
-    )
+    const names = (await service.plants()).map(({ name }) => name)
+    assert.deepEqual(names, ['x', 'x'])
   })
 
   test('ignores unknown members, as a create does', async () => {

@@ -311,10 +311,8 @@ suite('one token', () => {
     standingTime(t)
     const sent = () => callTool(service, 'list_tags', {})
     const answers = [await sent(), await sent()]
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 429],
-    )
+    const statuses = answers.map(({ status }) => status)
+    assert.deepEqual(statuses, [200, 429])
     assert.match(answers[0]?.body ?? '', /tags/)
   })
 })

@@ -52,23 +52,19 @@ suite('plantstore mcp', () => {
   test('answers each line in order, also one that is no JSON, and ends with its input', async (t) => {
     const service = await emptyService({ mcp: 'on' })
     const { answers } = await answersTo(t, urlOf(service), [ping(1), '', '{', ping(2)])
-    assert.deepEqual(
-      answers.map(({ id, error }) => [id, error?.code]),
-      [
-        [1, undefined],
-        [null, -32700],
-        [2, undefined],
-      ],
-    )
+    const found = answers.map(({ id, error }) => [id, error?.code])
+    assert.deepEqual(found, [
+      [1, undefined],
+      [null, -32700],
+      [2, undefined],
+    ])
   })
 
   test('answers JSON that is no message, so that nobody waits for an answer', async (t) => {
     const service = await emptyService({ mcp: 'on' })
     const { answers } = await answersTo(t, urlOf(service), ['null', '7', '"x"', `[${ping(1)}]`, ping(2)])
-    assert.deepEqual(
-      answers.map(({ id, error }) => [id, error?.code]),
-      [...Array(4).fill([null, -32600]), [2, undefined]],
-    )
+    const found = answers.map(({ id, error }) => [id, error?.code])
+    assert.deepEqual(found, [...Array(4).fill([null, -32600]), [2, undefined]])
   })
 
   test('answers a line beyond what the service takes with its id, and one beyond 1 MiB without, and goes on', async (t) => {
@@ -79,14 +75,12 @@ suite('plantstore mcp', () => {
     }
     const lines = [creating(1, 17_000), creating(2, 1_000_000), creating(3, 1_100_000), 'x'.repeat(5_000_000), ping(4)]
     const { answers } = await answersTo(t, urlOf(service), lines)
-    assert.deepEqual(
-      answers.map(({ id, error }) => [id, error?.code, error?.message]),
-      [
-        ...[1, 2].map((id) => [id, -32000, 'error 41301: the body is larger than 16384 bytes']),
-        ...Array(2).fill([null, -32000, 'the line is longer than 1048576 bytes']),
-        [4, undefined, undefined],
-      ],
-    )
+    const found = answers.map(({ id, error }) => [id, error?.code, error?.message])
+    assert.deepEqual(found, [
+      ...[1, 2].map((id) => [id, -32000, 'error 41301: the body is larger than 16384 bytes']),
+      ...Array(2).fill([null, -32000, 'the line is longer than 1048576 bytes']),
+      [4, undefined, undefined],
+    ])
     assert.deepEqual(await service.plants(), [])
   })
 
@@ -112,13 +106,11 @@ suite('plantstore mcp', () => {
     }
     const name = 'Ginkgo\u2028biloba\u2029\u0085 🌱'
     const { answers } = await answersTo(t, urlOf(service), [create(1, name), Buffer.from(create(2, 'ÿ'), 'latin1')])
-    assert.deepEqual(
-      answers.map(({ id, error }) => [id, error?.code]),
-      [
-        [1, undefined],
-        [2, -32700],
-      ],
-    )
+    const found = answers.map(({ id, error }) => [id, error?.code])
+    assert.deepEqual(found, [
+      [1, undefined],
+      [2, -32700],
+    ])
     assert.match(answers[1]?.error?.message ?? '', /^error 40001: /)
     assert.deepEqual(await service.plants(), [{ id: 1n, name, tag: null }])
   })
@@ -143,10 +135,8 @@ suite('plantstore mcp', () => {
     const service = await emptyService({ mcp: 'on' })
     const notification = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
     const { answers, stderr } = await answersTo(t, urlOf(service), [ping(1), notification], 'a-wrong-token')
-    assert.deepEqual(
-      answers.map(({ id, error }) => [id, error?.code, error?.message]),
-      [[1, -32000, 'error 40102: the access token is malformed, unknown or revoked']],
-    )
+    const found = answers.map(({ id, error }) => [id, error?.code, error?.message])
+    assert.deepEqual(found, [[1, -32000, 'error 40102: the access token is malformed, unknown or revoked']])
     assert.match(stderr, /^plantstore: error 40102: /m)
   })
 

@@ -33,20 +33,16 @@ for (const mode of MODES) {
         totalIsExact: true,
       })
       const { entries } = await agent.call('get_history', { id: LARGE })
-      assert.deepEqual(
-        (entries as { type: string; plant: { id: string } }[]).map(({ type, plant: { id } }) => [type, id]),
-        [
-          ['plant.updated', LARGE],
-          ['plant.created', LARGE],
-        ],
-      )
+      const shown = (entries as { type: string; plant: { id: string } }[]).map(({ type, plant: { id } }) => [type, id])
+      assert.deepEqual(shown, [
+        ['plant.updated', LARGE],
+        ['plant.created', LARGE],
+      ])
       assert.deepEqual(await agent.call('delete_plant', { id: LARGE, etag: changed['etag'] }), { deleted: true })
       assert.equal((await agent.refusal('get_plant', { id: LARGE })).error, 40402)
       const { entries: gone, since } = await agent.call('list_deleted', { q: 'gin' })
-      assert.deepEqual(
-        (gone as { before: object }[]).map(({ before }) => before),
-        [{ id: LARGE, name: 'Ginkgo' }],
-      )
+      const befores = (gone as { before: object }[]).map(({ before }) => before)
+      assert.deepEqual(befores, [{ id: LARGE, name: 'Ginkgo' }])
       assert.match(String(since), /^\d{4}-/)
       assert.deepEqual((await agent.call('search_plants', { sort: '-changed' }))['plants'], [])
     })
@@ -144,10 +140,8 @@ suite('the tools', () => {
     const rest = await agent.call('search_plants', { cursor: first['next'] })
     assert.deepEqual([(rest['plants'] as unknown[]).length, rest['next']], [5, undefined])
     const tagged = await agent.call('search_plants', { tag: ['tag 1', 'tag 2'], sort: '-id', limit: 2 })
-    assert.deepEqual(
-      (tagged['plants'] as { id: string }[]).map(({ id }) => id),
-      ['25', '23'],
-    )
+    const ids = (tagged['plants'] as { id: string }[]).map(({ id }) => id)
+    assert.deepEqual(ids, ['25', '23'])
     assert.deepEqual(await agent.call('list_tags', { limit: 1 }), {
       tags: [{ tag: 'tag 0', plants: 8 }],
       next: (await agent.call('list_tags', { limit: 1 }))['next'],
@@ -237,17 +231,15 @@ suite('the tools', () => {
       ids.push((await callTool(service, name, given, { authorization })).headers['x-request-id'])
     const direct = await service.send('PUT', '/plants/7', { authorization, headers: { 'If-Match': '"x"' }, body: '{}' })
     const lines = service.audited.map((line) => JSON.parse(line) as Record<string, unknown>)
-    assert.deepEqual(
-      lines.map(({ operation, outcome, error, plant: id, by }) => [operation, outcome, error, id, by]),
-      [
-        ['createPlant', 'created', undefined, '7', 'agent'],
-        ['createPlant', 'refused', 40901, '7', 'agent'],
-        ['updatePlant', 'refused', 40003, undefined, 'agent'],
-        ['deletePlant', 'refused', 40301, undefined, 'agent'],
-        ['callTools', 'refused', 40301, undefined, 'agent'],
-        ['replacePlant', 'refused', direct.status === 415 ? 41501 : 40002, undefined, undefined],
-      ],
-    )
+    const shown = lines.map(({ operation, outcome, error, plant: id, by }) => [operation, outcome, error, id, by])
+    assert.deepEqual(shown, [
+      ['createPlant', 'created', undefined, '7', 'agent'],
+      ['createPlant', 'refused', 40901, '7', 'agent'],
+      ['updatePlant', 'refused', 40003, undefined, 'agent'],
+      ['deletePlant', 'refused', 40301, undefined, 'agent'],
+      ['callTools', 'refused', 40301, undefined, 'agent'],
+      ['replacePlant', 'refused', direct.status === 415 ? 41501 : 40002, undefined, undefined],
+    ])
     for (const { token: by, address } of lines) assert.deepEqual([by, address], [token.id, '127.0.0.1'])
     assert.deepEqual(
       lines.slice(0, 5).map(({ req }) => req),

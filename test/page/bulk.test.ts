@@ -358,10 +358,7 @@ suite('the page, for many plants at once,', () => {
   inBrowser('offers a token that may only read nothing but printing', async (opened) => {
     const { page, service, address } = opened
     await fill(service, 20_000, 2, 'readonly')
-    const made = await service.send('POST', '/tokens', {
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name: 'reader', scopes: ['plants:read'] }),
-    })
+    const made = await service.sendJson('POST', '/tokens', { name: 'reader', scopes: ['plants:read'] })
     await signOver(page, address, (made.json as { secret: string }).secret)
     await page.getByLabel('Search plants').fill('readonly')
     await page.getByLabel('Select 20001', { exact: true }).click()

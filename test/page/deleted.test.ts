@@ -67,9 +67,7 @@ suite('the page, for what is gone and what is new,', () => {
         await page.getByRole('columnheader', { name: 'Changed' }).and(page.locator('[aria-sort=descending]')).waitFor()
         await page.getByText('Plants that have not changed since are not in this order.').waitFor()
         await assertAtBothSizes(page)
-        const body = JSON.stringify({ tag: 'shore' })
-        const headers = { 'Content-Type': 'application/merge-patch+json' }
-        await service.send('PATCH', '/plants/1', { body, headers })
+        await service.sendJson('PATCH', '/plants/1', { tag: 'shore' })
         await page.locator('.plants [role=rowgroup]:not(.heads) > [data-id="1"]:first-child time').waitFor()
         await pressOn(page, page.getByRole('button', { name: 'Id', exact: true }), 'Enter', 'Shift+Tab')
         await page.locator('.plants:not(.by-change)').waitFor()

@@ -63,10 +63,7 @@ suite('the page, for plants with the same name,', () => {
       await untilFocused(page, across)
       assert.equal((await service.send('GET', `/plants/${first + 2}`)).status, 200)
       // Another client changes one of them meanwhile.
-      await service.send('PATCH', `/plants/${first + 2}`, {
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ tag: 'theirs' }),
-      })
+      await service.sendJson('PATCH', `/plants/${first + 2}`, { tag: 'theirs' })
       await page.keyboard.press('Enter')
       await pressOn(page, dialog.getByRole('button', { name: 'Delete 2 plants' }))
       const question = page.getByRole('dialog', { name: `Somebody has changed ${first + 2} meanwhile` })

@@ -38,8 +38,7 @@ test('in Firefox, no control of the list, a selection, an edit or a conflict cov
     await firefox.until(`document.activeElement.matches('${row} textarea')`)
     await firefox.press('x')
     const typed = await firefox.evaluate<string>('document.activeElement.value')
-    const headers = { 'Content-Type': 'application/json' }
-    await service.send('PATCH', '/plants/3', { headers, body: JSON.stringify({ tag: `of others, ${size.width}` }) })
+    await service.sendJson('PATCH', '/plants/3', { tag: `of others, ${size.width}` })
     await firefox.press(ENTER)
     await look('a conflict', 'dialog .versions')
     // A second Enter clicks what has the focus. A Firefox without a window has no focus of the system, and clicks nothing.

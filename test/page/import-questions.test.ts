@@ -65,14 +65,12 @@ suite('the page, for rows that may be no plants,', () => {
     await question.getByLabel('They have no tag').check()
     await page.getByRole('button', { name: 'Import 3 plants', disabled: false }).waitFor()
     await importPlants(page, 3)
-    assert.deepEqual(
-      (await service.plants()).map(({ name, tag }) => [name, tag]),
-      [
-        ['Abies', null],
-        ['Hoya', null],
-        ['Rosa', 'bed 1'],
-      ],
-    )
+    const found = (await service.plants()).map(({ name, tag }) => [name, tag])
+    assert.deepEqual(found, [
+      ['Abies', null],
+      ['Hoya', null],
+      ['Rosa', 'bed 1'],
+    ])
   })
 
   inBrowser('says in one line why it refuses most rows, with the button that mends it', async ({ page, service }) => {
@@ -108,16 +106,14 @@ suite('the page, for rows that may be no plants,', () => {
     await page.getByRole('button', { name: 'Import 5 plants' }).waitFor()
     await assertFits(page)
     await importPlants(page, 5)
-    assert.deepEqual(
-      (await service.plants()).map(({ name, tag }) => [name, tag]),
-      [
-        ['Abies', 'bed 1'],
-        ['Acer', 'bed 1'],
-        ['Alnus', 'bed 1'],
-        ['Betula', 'bed 2'],
-        ['Carex', 'bed 2'],
-      ],
-    )
+    const found = (await service.plants()).map(({ name, tag }) => [name, tag])
+    assert.deepEqual(found, [
+      ['Abies', 'bed 1'],
+      ['Acer', 'bed 1'],
+      ['Alnus', 'bed 1'],
+      ['Betula', 'bed 2'],
+      ['Carex', 'bed 2'],
+    ])
     await choose(page, 'others.csv', sheet(['Bed,Name', 'bed 1,Rosa', ',Salix', 'bed 1,Tilia']))
     await check(page)
     assert.equal(await page.getByText('Take the tag of the row above').count(), 0)
@@ -144,13 +140,11 @@ suite('the page, for a corrected sheet,', () => {
     await choose(page, 'plants.csv', sheet(['Name,Bed', ...corrected]))
     await check(page)
     const question = page.getByRole('group', { name: '2 rows look like stored plants with another name or tag' })
-    assert.deepEqual(
-      (await question.locator('tbody tr').allInnerTexts()).map((text) => text.trim().split(/\t+/)),
-      [
-        ['3', '12 · Acer palmtum · 1', 'Acer palmatum · 1'],
-        ['4', '13 · Hosta sieboldiana · 2', "Hosta sieboldiana 'Elegans' · 2"],
-      ],
-    )
+    const found = (await question.locator('tbody tr').allInnerTexts()).map((text) => text.trim().split(/\t+/))
+    assert.deepEqual(found, [
+      ['3', '12 · Acer palmtum · 1', 'Acer palmatum · 1'],
+      ['4', '13 · Hosta sieboldiana · 2', "Hosta sieboldiana 'Elegans' · 2"],
+    ])
     await page.getByRole('button', { name: 'Import 3 plants', disabled: true }).waitFor()
     await assertAtBothSizes(page)
     await question.getByLabel('Add the rows as further plants').check()
@@ -161,10 +155,8 @@ suite('the page, for a corrected sheet,', () => {
     assert.deepEqual(await figures(page), ['Added: 1', 'Updated: 2', 'Unchanged: 0', 'Left out: 2', 'Refused: 0'])
     const plants = await stored(service)
     const [, changed, , , added] = plants
-    assert.deepEqual(
-      plants.slice(0, 4).map(([id]) => id),
-      ['11', '12', '13', '14'],
-    )
+    const ids = plants.slice(0, 4).map(([id]) => id)
+    assert.deepEqual(ids, ['11', '12', '13', '14'])
     assert.deepEqual(changed, ['12', 'Acer palmatum', '1'])
     assert.deepEqual(added?.slice(1), ['Seedling 13', '2'])
   })
@@ -182,16 +174,11 @@ suite('the page, for a corrected sheet,', () => {
       const question = page.getByRole('group', { name: '3 rows look like stored plants' })
       await question.getByLabel('Change those plants').check()
       await question.getByLabel('Change plant 3 by row 4').uncheck()
-      await service.send('PATCH', '/plants/2', {
-        body: '{"name":"Acer"}',
-        headers: { 'Content-Type': 'application/merge-patch+json' },
-      })
+      await service.sendJson('PATCH', '/plants/2', '{"name":"Acer"}')
       await importPlants(page, 3)
       assert.deepEqual(await figures(page), ['Added: 1', 'Updated: 1', 'Unchanged: 0', 'Refused: 1'])
-      assert.deepEqual(
-        (await service.plants()).map(({ name }) => name),
-        ['Abies alba', 'Acer', 'Betula pendla', 'Betula pendula'],
-      )
+      const found = (await service.plants()).map(({ name }) => name)
+      assert.deepEqual(found, ['Abies alba', 'Acer', 'Betula pendla', 'Betula pendula'])
     },
   )
 
@@ -312,10 +299,7 @@ suite('the page, after an import,', () => {
       await page.getByText('3 labels', { exact: true }).waitFor()
       await page.goBack()
       const carex = (await service.plants()).find(({ name }) => name === 'Carex')
-      await service.send('PATCH', `/plants/${carex?.id}`, {
-        body: '{"tag":"c"}',
-        headers: { 'Content-Type': 'application/merge-patch+json' },
-      })
+      await service.sendJson('PATCH', `/plants/${carex?.id}`, '{"tag":"c"}')
       await page.getByRole('button', { name: 'Undo the import' }).click()
       const dialog = page.getByRole('dialog', { name: 'Undo: plants.csv' })
       await dialog.getByText('1 plant stays as it is.').waitFor()
@@ -323,13 +307,11 @@ suite('the page, after an import,', () => {
       await dialog.getByText('Undone for 2 plants').waitFor()
       await dialog.getByRole('button', { name: 'Close' }).click()
       await until(page, 'document.activeElement !== document.body')
-      assert.deepEqual(
-        (await service.plants()).map(({ name, tag }) => [name, tag]),
-        [
-          ['Acer palmtum', 'a'],
-          ['Carex', 'c'],
-        ],
-      )
+      const found = (await service.plants()).map(({ name, tag }) => [name, tag])
+      assert.deepEqual(found, [
+        ['Acer palmtum', 'a'],
+        ['Carex', 'c'],
+      ])
     },
   )
 
@@ -341,9 +323,7 @@ suite('the page, after an import,', () => {
     await page.getByRole('button', { name: 'Undo the import' }).click()
     await page.getByRole('button', { name: 'Undo for 1 plant' }).click()
     await page.locator('.notice').getByText('Undone for 1 plant.').waitFor()
-    assert.deepEqual(
-      (await service.plants()).map(({ name }) => name),
-      ['Abies'],
-    )
+    const names = (await service.plants()).map(({ name }) => name)
+    assert.deepEqual(names, ['Abies'])
   })
 })

@@ -81,10 +81,8 @@ suite('the page, for imports,', () => {
     const figures = await page.locator('.figures li').allTextContents()
     assert.deepEqual(figures, ['Added: 1', 'Unchanged: 1', 'Refused: 5'])
     const cells = await page.locator('[role=status] tbody tr').allInnerTexts()
-    assert.deepEqual(
-      cells.map((text) => text.split('\t')[0]),
-      ['3', '5', '6', '7', '8'],
-    )
+    const found = cells.map((text) => text.split('\t')[0])
+    assert.deepEqual(found, ['3', '5', '6', '7', '8'])
     assert.match(cells.join(' '), /belongs to a different plant.*Id is required.*plain digits.*rounded it.*no name/s)
     await assertAtBothSizes(page)
     await pressOn(page, page.getByRole('button', { name: 'Import 1 plant' }))
@@ -119,13 +117,11 @@ suite('the page, for imports,', () => {
     await page.getByLabel('Tag', { exact: true }).selectOption('Where')
     await importAll(page)
     const plants = (await service.plants()).filter(({ name }) => name !== 'Before')
-    assert.deepEqual(
-      plants.map(({ name, tag }) => [name, tag]),
-      [
-        ['Abies', 'bed 1, left'],
-        ['Betula', 'bed 2'],
-      ],
-    )
+    const found = plants.map(({ name, tag }) => [name, tag])
+    assert.deepEqual(found, [
+      ['Abies', 'bed 1, left'],
+      ['Betula', 'bed 2'],
+    ])
     const [first = 0n, second = 0n] = plants.map(({ id }) => BigInt(id))
     assert.ok(first > 40n)
     assert.equal(second, first + 1n)
@@ -167,10 +163,8 @@ suite('the page, for imports,', () => {
     await names.selectOption('3')
     await page.getByLabel('Name', { exact: true }).selectOption('Was')
     await importAll(page)
-    assert.deepEqual(
-      (await service.plants()).map(({ name }) => name),
-      ['Abies', 'Betula'],
-    )
+    const found = (await service.plants()).map(({ name }) => name)
+    assert.deepEqual(found, ['Abies', 'Betula'])
   })
 
   inBrowser('says why a token that may not read plants cannot import a sheet without ids', async (opened) => {

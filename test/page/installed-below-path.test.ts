@@ -48,16 +48,15 @@ suite('the pages of two services that a device keeps', () => {
             const requests = await (await caches.open(name)).keys()
             return [name.split(' ')[1], requests.map(({ url }) => url)]
           })))`)
+        const found = kept.map(([scope]) => scope)
         assert.deepEqual(
-          kept.map(([scope]) => scope),
+          found,
           paths.map((path) => `${proxy.origin}${path}/`),
         )
         for (const [scope, addresses] of kept) {
           assert.ok(addresses.includes(scope) && addresses.includes(`${scope}page/page.js`))
-          assert.deepEqual(
-            addresses.filter((address) => !address.startsWith(scope)),
-            [],
-          )
+          const shown = addresses.filter((address) => !address.startsWith(scope))
+          assert.deepEqual(shown, [])
         }
         await context.setOffline(true)
         for (const path of paths) {

@@ -54,11 +54,8 @@ suite('sheets of labels', () => {
     ]
     for (const [change, members] of cases) {
       const found = faultsOf({ ...L7160, ...change })
-      assert.deepEqual(
-        found.map(([member]) => member),
-        members,
-        JSON.stringify(change),
-      )
+      const seen = found.map(([member]) => member)
+      assert.deepEqual(seen, members, JSON.stringify(change))
     }
     assert.deepEqual(faultsOf({ ...L7160, width: 200 }), [['width', 'must be at least 202.75, where the labels end']])
     for (const sheet of Object.values(SHEETS)) assert.deepEqual(faultsOf(sheet), [])
@@ -191,10 +188,8 @@ suite('labels', () => {
   test('fill in the fields of their lines, wherever these stand, and keep all other texts', () => {
     const wording = { ...WORDING, lines: ['No. {id} · {date}', 'Bed: {tag} {x', '{name}{name} {}'] }
     const texts = linesOf({ id: -5n, name: 'Rosa\n{id} ', tag: undefined }, wording)
-    assert.deepEqual(
-      texts.map((line) => line.map(({ text }) => text).join('')),
-      ['No. -5 · 27 Nov 2026', 'Bed:  {x', 'Rosa {id}Rosa {id} {}'],
-    )
+    const seen = texts.map((line) => line.map(({ text }) => text).join(''))
+    assert.deepEqual(seen, ['No. -5 · 27 Nov 2026', 'Bed:  {x', 'Rosa {id}Rosa {id} {}'])
     assert.deepEqual(
       texts
         .flat()

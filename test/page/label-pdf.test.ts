@@ -117,11 +117,8 @@ suite('labels as a PDF file', () => {
         [9, size - 8],
       ] as const) {
         const found = await codesOn(withSpot(page, placed, x, y))
-        assert.deepEqual(
-          found.map(({ text }) => text),
-          [addressOf(id)],
-          `${id} with a spot at ${x}, ${y}`,
-        )
+        const texts = found.map(({ text }) => text)
+        assert.deepEqual(texts, [addressOf(id)], `${id} with a spot at ${x}, ${y}`)
       }
     }
   })

@@ -136,10 +136,8 @@ suite('labels', () => {
       await page.keyboard.press('Enter')
       await page.getByText('3 labels', { exact: true }).waitFor()
       const pages = await save(page)
-      assert.deepEqual(
-        pages.map(({ width, height }) => `${Math.round(width)} x ${Math.round(height)}`),
-        Array(3).fill('62 x 40'),
-      )
+      const shown = pages.map(({ width, height }) => `${Math.round(width)} x ${Math.round(height)}`)
+      assert.deepEqual(shown, Array(3).fill('62 x 40'))
       const codes = (await Promise.all(pages.map(codesOn))).flat()
       const ids = codes.map(({ text }) => /^http:\/\/192\.168\.1\.20:8080\/#\/plant\?id=(\d+)$/.exec(text)?.[1])
       assert.equal(codes.length, 3)

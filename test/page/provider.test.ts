@@ -164,10 +164,8 @@ suite('the page, for a person of an identity provider,', () => {
       await page.goto(`${address}#code=stolen&state=invented&iss=${issuer.url}`)
       await button(page).waitFor()
       assert.equal(page.url(), `${address}#/`)
-      assert.deepEqual(
-        asked.filter((url) => url.startsWith(issuer.url)),
-        [],
-      )
+      const found = asked.filter((url) => url.startsWith(issuer.url))
+      assert.deepEqual(found, [])
       for (const [answer, why] of [
         [(state: string) => `code=x&state=${state}x&iss=${issuer.url}`, 'unexpected "state"'],
         [(state: string) => `code=x&state=${state}&iss=https://id.example`, 'unexpected "iss"'],

@@ -189,10 +189,7 @@ suite('the page, for a stocktake,', () => {
     await plant(service, 300)
     await begin(opened, 300)
     // Another client renames one missing plant and deletes another one meanwhile.
-    await service.send('PATCH', '/plants/300', {
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name: 'Acer palmatum' }),
-    })
+    await service.sendJson('PATCH', '/plants/300', { name: 'Acer palmatum' })
     await service.send('DELETE', '/plants/301')
     await page.getByLabel('Id of a label').fill('302')
     await page.keyboard.press('Enter')

@@ -7,15 +7,7 @@ import { NO_NETWORK, withoutWaits } from '../support/page-network.ts'
 import { startReceiver } from '../support/receiver.ts'
 import type { Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import {
-  createdWebhook,
-  deliveriesOf,
-  LOCAL,
-  patchWebhook,
-  sendJson,
-  untilPending,
-  untilState,
-} from '../support/webhooks.ts'
+import { createdWebhook, deliveriesOf, LOCAL, patchWebhook, untilPending, untilState } from '../support/webhooks.ts'
 
 /** Leaves only the webhooks of one test, because a file of tests has one service. */
 async function clear(service: Service): Promise<void> {
@@ -34,7 +26,7 @@ suite('webhooks on the page', () => {
     const ended = await createdWebhook(service, { url: `${gone.url}/${'long'.repeat(100)}` })
     const paused = await createdWebhook(service, { url: receiver.url, description: 'in winter' })
     await patchWebhook(service, paused.id, { state: 'paused' })
-    await sendJson(service, 'PUT', `/plants/${PHONE.width}`, { name: 'Fern' })
+    await service.sendJson('PUT', `/plants/${PHONE.width}`, { name: 'Fern' })
     await untilState(service, ended.id, 'failed')
     await until(async () => (await deliveriesOf(service, works.id)).length === 1, 'nothing is delivered')
     await untilPending(service, { [works.id]: 0, [ended.id]: 1 })

@@ -134,10 +134,8 @@ suite('the members of an object', () => {
         const spelled = names.map((name) => `${allEscaped(JSON.stringify(name))}:${value}`)
         const body = read(`{${[...spelled, '"\\u0074ag":"\\ud83d\\ude00"', '"name":null', '"x":1.0'].join(',')}}`)
         assert.deepEqual([body.text('tag'), body.text('name'), body.text('x')], ['😀', null, NOT_TEXT])
-        assert.deepEqual(
-          ['id', 'tag', 'nmae'].map((name) => body.has(name)),
-          [names.includes('id'), true, false],
-        )
+        const shown = ['id', 'tag', 'nmae'].map((name) => body.has(name))
+        assert.deepEqual(shown, [names.includes('id'), true, false])
       }),
     )
   })

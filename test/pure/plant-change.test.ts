@@ -26,18 +26,14 @@ suite('a put', () => {
   })
 
   test('leaves an equal plant unchanged, unless the plant must be new', () => {
-    assert.deepEqual(
-      MODES.map((mode) => decidePut(mode, monstera, { ...monstera })),
-      ['unchanged', 'unchanged', 'exists'],
-    )
+    const found = MODES.map((mode) => decidePut(mode, monstera, { ...monstera }))
+    assert.deepEqual(found, ['unchanged', 'unchanged', 'exists'])
   })
 
   test('of an id with another plant replaces that plant in the mode update, and is refused in other modes', () => {
     for (const other of others) {
-      assert.deepEqual(
-        MODES.map((mode) => decidePut(mode, monstera, other)),
-        ['conflict', 'updated', 'exists'],
-      )
+      const found = MODES.map((mode) => decidePut(mode, monstera, other))
+      assert.deepEqual(found, ['conflict', 'updated', 'exists'])
     }
   })
 

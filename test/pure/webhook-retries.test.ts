@@ -5,7 +5,7 @@ import { movableTime } from '../support/clock.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createdWebhook, LOCAL, sendJson, untilListed, webhookOf } from '../support/webhooks.ts'
+import { createdWebhook, LOCAL, untilListed, webhookOf } from '../support/webhooks.ts'
 
 test('retries follow after 5 s, 30 s, 5 and 30 min, 2, 5, 10, 14, 20 and 24 h, then daily, give or take a fifth', () => {
   const [minute, hour] = [60, 3600]
@@ -24,7 +24,7 @@ test('a receiver that refuses one plant for weeks, and takes others, is not give
   const idIn = (body: string) => (JSON.parse(body) as { data: { id: number } }).data.id
   receiver.respond = (response, { body }) => response.writeHead(idIn(body) === 1 ? 500 : 204).end()
   const { id } = await createdWebhook(service, { url: receiver.url })
-  const put = (plant: number, name: string) => sendJson(service, 'PUT', `/plants/${plant}`, { name })
+  const put = (plant: number, name: string) => service.sendJson('PUT', `/plants/${plant}`, { name })
   const seen = (plant: number) => receiver.received.filter(({ body }) => idIn(body) === plant).length
   await put(1, 'refused')
   await until(() => seen(1) === 1, 'nothing comes')

@@ -22,10 +22,10 @@ export async function useBelow(page: Page, garden: Below, shed: Below): Promise<
   await usePage(page, garden)
   await useDocs(page, garden)
   const path = new URL(garden.address).pathname
-  assert.deepEqual(
-    asked.filter(({ origin, pathname }) => origin === new URL(garden.address).origin && !isBelow(path, pathname)),
-    [],
+  const found = asked.filter(
+    ({ origin, pathname }) => origin === new URL(garden.address).origin && !isBelow(path, pathname),
   )
+  assert.deepEqual(found, [])
 
   await page.goto(`${shed.address}/`)
   await page.getByLabel('Access token').waitFor()

@@ -7,7 +7,7 @@ import { after } from 'node:test'
 import { openStore } from '../../src/cli/open-store.ts'
 import type { ServedStore } from '../../src/http/metrics/service-metrics.ts'
 import { type Config, readConfig } from '../../src/settings/config.ts'
-import { emptyDatabase, lockPlants, newDatabase, plantsOf, query } from './postgres.ts'
+import { createDatabase, emptyDatabase, lockPlants, plantsOf, query } from './postgres.ts'
 
 export interface StoredRow {
   readonly id: bigint
@@ -108,7 +108,7 @@ after(async () => {
 export const beforeDrops = (work: () => Promise<void>): void => void drops.unshift(work)
 
 async function openPostgres(config: Config, filled?: string): Promise<EngineUnderTest> {
-  const fresh = (options?: string) => newDatabase((drop) => drops.push(drop), options)
+  const fresh = (options?: string) => createDatabase((drop) => drops.push(drop), options)
   const url = filled === undefined ? (free.pop() ?? (await fresh())) : await fresh(copyOf(filled))
   /** Whether the test has changed the database so that no other test can use it. */
   let isSpoilt = false

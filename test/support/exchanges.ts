@@ -3,19 +3,15 @@ import type { NewPlant } from '../../src/domain/plant.ts'
 import type { Answer, Sending, Service } from './service.ts'
 
 /** Sends a body to replacePlant: a text or bytes unchanged, anything else as JSON. */
-export function put(service: Service, id: unknown, body: unknown, sending: Sending = {}): Promise<Answer> {
-  return service.send('PUT', `/plants/${id}`, withBody(body, 'application/json', sending))
-}
+export const put = (service: Service, id: unknown, body: unknown, sending?: Sending): Promise<Answer> =>
+  service.sendJson('PUT', `/plants/${id}`, body, sending)
 
 /** Sends a body to updatePlant, in the same way. */
-export function patch(service: Service, id: unknown, body: unknown, sending: Sending = {}): Promise<Answer> {
-  return service.send('PATCH', `/plants/${id}`, withBody(body, 'application/merge-patch+json', sending))
-}
-
-function withBody(body: unknown, type: string, { headers, ...sending }: Sending): Sending {
-  const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
-  return { ...sending, headers: { 'Content-Type': type, ...headers }, body: bytes }
-}
+export const patch = (service: Service, id: unknown, body: unknown, { headers, ...sending }: Sending = {}) =>
+  service.sendJson('PATCH', `/plants/${id}`, body, {
+    ...sending,
+    headers: { 'Content-Type': 'application/merge-patch+json', ...headers },
+  })
 
 /** Parses the plants of an answer with exact ids. */
 export function plantsIn(body: string): NewPlant[] {

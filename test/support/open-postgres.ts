@@ -5,7 +5,7 @@ import { PostgresStore, type PostgresStoreOptions } from '../../src/postgres/sto
 import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { isDistributed } from './citus.ts'
 import { cleanUp, type Scene } from './clean-up.ts'
-import { emptyDatabase, newDatabase, plantsOf, query } from './postgres.ts'
+import { createDatabase, emptyDatabase, newDatabase, plantsOf, query } from './postgres.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
 const options = (given: Partial<PostgresStoreOptions>): PostgresStoreOptions => ({
@@ -30,6 +30,15 @@ export async function openStore(
   return store
 }
 
+/** Opens a store in a database of its own. */
+export async function openNew(
+  t: Scene,
+  given?: Partial<PostgresStoreOptions>,
+): Promise<{ readonly url: string; readonly store: PostgresStore }> {
+  const url = await newDatabase(t)
+  return { url, store: await openStore(t, url, given) }
+}
+
 /** Opens a store whose plants Citus distributes. */
 export async function openCitus(t: Scene, url: string, given: Partial<PostgresStoreOptions> = {}) {
   const store = await CitusStore.open(readPostgresAddress(url, {}), options(given))
@@ -49,7 +58,7 @@ after(async () => {
 })
 
 async function makeTemplate(): Promise<string> {
-  const url = await newDatabase((drop) => drops.push(drop))
+  const url = await createDatabase((drop) => drops.push(drop))
   const store = await PostgresStore.open(readPostgresAddress(url, {}), options({}))
   await store.close()
   return new URL(url).pathname.slice(1)
@@ -60,10 +69,10 @@ const free: string[] = []
 
 /** Creates a database with the schema of a new store. A copy takes a third of the processor time of making it. */
 async function newStoreDatabase(t: Scene): Promise<string> {
-  if (isDistributed()) return newDatabase((drop) => cleanUp(t, drop))
+  if (isDistributed()) return newDatabase(t)
   template ??= makeTemplate()
   const copy = `TEMPLATE ${await template} STRATEGY file_copy`
-  const url = free.pop() ?? (await newDatabase((drop) => drops.push(drop), copy))
+  const url = free.pop() ?? (await createDatabase((drop) => drops.push(drop), copy))
   cleanUp(t, async () => {
     await emptyDatabase(url)
     // A copy has the history of the template, in place of which the next store begins its own.

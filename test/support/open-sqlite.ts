@@ -15,7 +15,7 @@ export async function openSqlite(
     path = join(tempFolder(t), 'plants.db'),
     ...options
   }: Partial<SqliteStoreOptions> & { path?: string } = {},
-): Promise<StoreUnderTest> {
+): Promise<StoreUnderTest & { readonly path: string }> {
   const onFatal = (error: Error) => assert.fail(error)
   const open = (): Promise<SqliteStore> =>
     SqliteStore.open(path, { serving: true, create: true, maxWaiting, onFatal, ...options })
@@ -24,6 +24,7 @@ export async function openSqlite(
 
   return {
     store,
+    path,
     async reopen() {
       await store.close()
       store = await open()

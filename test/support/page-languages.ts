@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core'
 import { SECRET, type Service } from './service.ts'
-import { sendJson } from './webhooks.ts'
 
 /** Texts without English letters, so that these stand out. */
 const PLANTS: readonly { id: number; name: string; tag?: string }[] = [
@@ -13,10 +12,10 @@ const PLANTS: readonly { id: number; name: string; tag?: string }[] = [
 export async function plantSome(service: Service): Promise<void> {
   const headers = { 'Plantstore-Action': 'some', 'Plantstore-Action-Title': encodeURIComponent('ἔαρ') }
   for (const { id, ...plant } of PLANTS) {
-    await sendJson(service, 'PUT', `/plants/${id}`, { ...plant, name: 'Ἄλλο' }, { headers })
-    await sendJson(service, 'PUT', `/plants/${id}`, plant, { headers })
+    await service.sendJson('PUT', `/plants/${id}`, { ...plant, name: 'Ἄλλο' }, { headers })
+    await service.sendJson('PUT', `/plants/${id}`, plant, { headers })
   }
-  await sendJson(service, 'PUT', '/plants/4', { name: 'Ἴον', tag: 'πόα' })
+  await service.sendJson('PUT', '/plants/4', { name: 'Ἴον', tag: 'πόα' })
   await service.send('DELETE', '/plants/4')
 }
 

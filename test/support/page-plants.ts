@@ -48,7 +48,4 @@ export async function storedPlant(service: Service, id: Id): Promise<unknown> {
 
 /** Changes a plant, as another client does. */
 export const patchPlant = (service: Service, id: Id, members: object): ReturnType<Service['send']> =>
-  service.send('PATCH', `/plants/${id}`, {
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(members),
-  })
+  service.sendJson('PATCH', `/plants/${id}`, members)

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
 import type { NewPlant } from '../../src/domain/plant.ts'
 import { CITUS_VARIABLE, newCitusDatabase } from './citus.ts'
+import { cleanUp, type Scene } from './clean-up.ts'
 import { PostgresServer } from './postgres-server.ts'
 import { query } from './query.ts'
 
@@ -10,8 +11,8 @@ export { query } from './query.ts'
 /** The variable with the address of the server (`postgres://…`) on which tests create databases. */
 export const SERVER_VARIABLE = 'PLANTSTORE_TEST_POSTGRES'
 
-/** Registers work for after the test, such as `cleanUp` of a test context. */
-type CleanUp = (work: () => Promise<void>) => unknown
+/** Registers work for the end of a test or of the process. */
+type AtEnd = (work: () => Promise<void>) => unknown
 
 let own: Promise<PostgresServer> | undefined
 
@@ -24,13 +25,17 @@ async function serverUrl(): Promise<URL> {
 }
 
 /** Creates an empty database, which is dropped after the test. @returns its address */
-export async function newDatabase(cleanUp: CleanUp, options = ''): Promise<string> {
+export const newDatabase = (scene: Scene, options?: string): Promise<string> =>
+  createDatabase((drop) => cleanUp(scene, drop), options)
+
+/** Creates an empty database, and hands over what drops it. @returns its address */
+export async function createDatabase(atEnd: AtEnd, options = ''): Promise<string> {
   const citus = process.env[CITUS_VARIABLE] ?? ''
-  if (citus !== '') return newCitusDatabase(citus, cleanUp)
+  if (citus !== '') return newCitusDatabase(citus, atEnd)
   const server = await serverUrl()
   const name = `plantstore_test_${randomBytes(6).toString('hex')}`
   await onServer(server, `CREATE DATABASE ${name} ${options}`)
-  cleanUp(() => onServer(server, `DROP DATABASE ${name} WITH (FORCE)`))
+  atEnd(() => onServer(server, `DROP DATABASE ${name} WITH (FORCE)`))
   const database = new URL(server)
   database.pathname = name
   return database.href

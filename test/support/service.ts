@@ -212,14 +212,19 @@ export class Service {
     return answer
   }
 
-  /** Sends a body to createPlant: a text or bytes unchanged, anything else as JSON. */
-  create(body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> {
+  /** Sends a body as JSON: a text or bytes unchanged, anything else as JSON writes it. */
+  sendJson(method: string, path: string, body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> {
     const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
-    return this.send('POST', '/plants', {
+    return this.send(method, path, {
       ...sending,
       headers: { 'Content-Type': 'application/json', ...headers },
       body: bytes,
     })
+  }
+
+  /** Sends a body to createPlant. */
+  create(body: unknown, sending?: Sending): Promise<Answer> {
+    return this.sendJson('POST', '/plants', body, sending)
   }
 
   /** Creates a token in the store. */

@@ -34,6 +34,17 @@ export async function importAll(store: Store, plants: readonly NewPlant[], mode:
   }
 }
 
+/** Imports plants, of which each is made by its number, from 0. */
+export function importMany(
+  store: Store,
+  count: number,
+  make: (i: number) => NewPlant,
+  mode?: ImportMode,
+): Promise<void> {
+  const plants = Array.from({ length: count }, (_, i) => make(i))
+  return importAll(store, plants, mode)
+}
+
 /** Asks again while the search index is too far behind, as it may be on a busy machine. */
 export async function onceIndexed<T>(read: () => Promise<T>): Promise<T> {
   const answers: T[] = []

@@ -23,12 +23,8 @@ export interface Created {
 }
 
 /** Sends a body to createToken: a text unchanged, anything else as JSON. */
-export const createToken = (service: Service, body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> =>
-  service.send('POST', '/tokens', {
-    ...sending,
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  })
+export const createToken = (service: Service, body: unknown, sending?: Sending): Promise<Answer> =>
+  service.sendJson('POST', '/tokens', body, sending)
 
 export async function createdToken(service: Service, body: unknown, sending?: Sending): Promise<Created> {
   const answer = await createToken(service, body, sending)

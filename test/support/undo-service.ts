@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { cleanUp } from './clean-up.ts'
 import { tempFolder } from './files.ts'
 import { NDJSON } from './import.ts'
 import { newDatabase } from './postgres.ts'
@@ -10,7 +9,7 @@ import { TOKEN } from './process.ts'
 /** New stores of both engines, by their addresses. */
 export const STORES: readonly (readonly [string, (t: TestContext) => Promise<string>])[] = [
   ['SQLite', async (t) => `sqlite:${join(tempFolder(t), 'plants.db')}`],
-  ['PostgreSQL', (t) => newDatabase((drop) => cleanUp(t, drop))],
+  ['PostgreSQL', (t) => newDatabase(t)],
 ]
 
 interface ListedAction {

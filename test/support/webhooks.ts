@@ -10,15 +10,8 @@ import { until } from './until.ts'
  */
 export const LOCAL = { webhookAllow: 'loopback', changesKeep: '30d', keepAliveTimeout: '0ms' } as const
 
-export const sendJson = (service: Service, method: string, path: string, body: unknown, sending: Sending = {}) =>
-  service.send(method, path, {
-    ...sending,
-    headers: { 'Content-Type': 'application/json', ...sending.headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  })
-
 export const createWebhook = (service: Service, body: unknown, sending?: Sending): Promise<Answer> =>
-  sendJson(service, 'POST', '/webhooks', body, sending)
+  service.sendJson('POST', '/webhooks', body, sending)
 
 export async function createdWebhook(service: Service, body: unknown, sending?: Sending): Promise<WebhookWithSecret> {
   const answer = await createWebhook(service, body, sending)
@@ -39,7 +32,7 @@ export async function deliveriesOf(service: Service, id: string): Promise<Webhoo
 }
 
 export const patchWebhook = (service: Service, id: string, patch: unknown): Promise<Answer> =>
-  sendJson(service, 'PATCH', `/webhooks/${id}`, patch)
+  service.sendJson('PATCH', `/webhooks/${id}`, patch)
 
 /** Waits until a receiver has so many requests. */
 export const untilReceived = ({ received }: TestReceiver, count: number): Promise<void> =>

@@ -16,7 +16,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { OperatorError } from '../../src/base/operator-error.ts'
 import { makeBackup } from '../../src/sqlite/upkeep/backup.ts'
-import { TESTER } from '../support/actor.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { command } from '../support/commands.ts'
 import { isIntact, plantsIn, snapshot, tempFolder } from '../support/files.ts'
@@ -24,6 +23,7 @@ import { send } from '../support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from '../support/not-tested.ts'
 import { openSqlite } from '../support/open-sqlite.ts'
 import { run, startServer } from '../support/process.ts'
+import { importMany } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 import { hasStrace, tracing } from '../support/strace.ts'
 
@@ -36,14 +36,9 @@ const fails = (why: RegExp, exitCode: 1 | 2) => (error: unknown) => {
 
 /** A closed store with `plants` plants, whose names begin with `nameLength` characters. */
 async function storeWith(t: TestContext, plants: number, nameLength = 10): Promise<string> {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, serving: false })
+  const { path, store } = await openSqlite(t, { serving: false })
   const name = 'x'.repeat(nameLength)
-  await store.importPlants(
-    Array.from({ length: plants }, (_, i) => plant(BigInt(i), `${name}${i}`)),
-    'add',
-    TESTER,
-  )
+  await importMany(store, plants, (i) => plant(BigInt(i), `${name}${i}`))
   await store.close()
   return path
 }

@@ -41,8 +41,9 @@ test('the check makes an index anew that lacks changes, makes none beside a back
   const path = await storeOf(t, { later: true })
   const before = snapshot(join(path, '..'))
   const { parts } = await checkStore(path)
+  const shown = parts.map(({ part, faults }) => [part, faults])
   assert.deepEqual(
-    parts.map(({ part, faults }) => [part, faults]),
+    shown,
     ['schema', 'file', 'changes', 'index'].map((part) => [part, []]),
   )
   assert.equal(parts[3]?.found, 'made anew')
@@ -54,10 +55,8 @@ test('the check makes an index anew that lacks changes, makes none beside a back
   const file = join(tempFolder(t), 'plants.db')
   await makeBackup(path, file)
   assert.equal((await checkStore(file)).parts[3]?.found, 'there is none; a service makes it')
-  assert.deepEqual(
-    readdirSync(join(file, '..')).filter((name) => name.includes('-index')),
-    [],
-  )
+  const seen = readdirSync(join(file, '..')).filter((name) => name.includes('-index'))
+  assert.deepEqual(seen, [])
 })
 
 test('the check finds damage of the file, the log of changes and the schema, and exits with 1', async (t) => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { cleanUp } from '../support/clean-up.ts'
 import { command } from '../support/commands.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
@@ -88,7 +87,7 @@ test('status says why it cannot read a store or reach its service', async (t) =>
 })
 
 test('status counts the contents of a PostgreSQL store', async (t) => {
-  const store = ['--store', await newDatabase((work) => cleanUp(t, work))]
+  const store = ['--store', await newDatabase(t)]
   const { stdout: secret } = await command(['token', 'create', '--name', 'x', ...store])
   assert.ok(secret.length > 0)
   const { code, stdout } = await command(['status', ...store])

@@ -36,11 +36,7 @@ async function importPlants(service: Service, plants: readonly Sent[], importing
 const some = (count: number, name: string, tag?: string): Sent[] =>
   Array.from({ length: count }, (_, i) => ({ id: i + 1, name: `${name} ${i}`, ...(tag === undefined ? {} : { tag }) }))
 
-const rename = (service: Service, id: number, name: string) =>
-  service.send('PATCH', `/plants/${id}`, {
-    headers: { 'Content-Type': 'application/merge-patch+json' },
-    body: JSON.stringify({ name }),
-  })
+const rename = (service: Service, id: number, name: string) => service.sendJson('PATCH', `/plants/${id}`, { name })
 
 const open = async (page: Page): Promise<void> => {
   await pressOn(page, page.getByRole('link', { name: 'Last actions' }))

@@ -9,7 +9,6 @@ import {
   deliveriesOf,
   LOCAL,
   patchWebhook,
-  sendJson,
   untilReceived,
   untilState,
   webhookOf,
@@ -23,7 +22,7 @@ const eventIn = ({ body }: { readonly body: string }): Event => JSON.parse(body)
 const namesOf = ({ received }: TestReceiver, id: number): string[] =>
   received.map(eventIn).flatMap(({ data }) => (data.id === id ? [data.name] : []))
 
-const put = (service: Service, id: number, name: string) => sendJson(service, 'PUT', `/plants/${id}`, { name })
+const put = (service: Service, id: number, name: string) => service.sendJson('PUT', `/plants/${id}`, { name })
 
 /** Imports plants with the ids from `first` on, with one commit. */
 const importPlants = (service: Service, first: number, count: number, name = 'a') =>
@@ -144,10 +143,8 @@ suite('a failed attempt', { concurrency: true }, () => {
     await put(service, 1, 'a')
     for (const { id } of webhooks) await untilState(service, id, 'failed')
     for (const { id } of webhooks) {
-      assert.deepEqual(
-        (await deliveriesOf(service, id)).map(({ status }) => status),
-        [410],
-      )
+      const statuses = (await deliveriesOf(service, id)).map(({ status }) => status)
+      assert.deepEqual(statuses, [410])
     }
   })
 
@@ -198,7 +195,7 @@ test('a webhook whose place has left the log fails, and skips nothing silently',
   await untilState(service, id, 'failed')
   assert.equal((await webhookOf(service, id)).reason, 'behind')
   await put(service, 1, 'a')
-  const answer = await sendJson(service, 'POST', `/webhooks/${id}/redeliver`, { after: stored.progress.position })
+  const answer = await service.sendJson('POST', `/webhooks/${id}/redeliver`, { after: stored.progress.position })
   assert.equal(answer.status, 200, answer.body)
   await patchWebhook(service, id, { state: 'active' })
   await untilReceived(receiver, 1)

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { startReceiver, type TestReceiver } from '../support/receiver.ts'
 import { emptyService, type Service, withService } from '../support/service.ts'
-import { createdWebhook, LOCAL, patchWebhook, sendJson, untilListed, untilReceived } from '../support/webhooks.ts'
+import { createdWebhook, LOCAL, patchWebhook, untilListed, untilReceived } from '../support/webhooks.ts'
 
 const idsIn = ({ received }: TestReceiver): number[] =>
   received.map(({ body }) => (JSON.parse(body) as { data: { id: number } }).data.id)
 
 const put = async (service: Service, id: number, tag?: string): Promise<void> => {
-  const { status } = await sendJson(service, 'PUT', `/plants/${id}`, { name: 'Fern', ...(tag && { tag }) })
+  const { status } = await service.sendJson('PUT', `/plants/${id}`, { name: 'Fern', ...(tag && { tag }) })
   assert.equal(status, 201)
 }
 
@@ -42,7 +42,7 @@ suite('a webhook whose filter changes', () => {
       receiver.respond = (response) => receiver.received.length > 1 && response.writeHead(204).end()
       const { id } = await createdWebhook(service, { url: receiver.url, ...before })
       await createdWebhook(service, { url: other.url })
-      await sendJson(service, 'PUT', '/plants/1', { name: 'Moss', tag: 'a/1' })
+      await service.sendJson('PUT', '/plants/1', { name: 'Moss', tag: 'a/1' })
       await untilReceived(receiver, 1)
       await put(service, 2, wanted)
       // Both webhooks read it at once.

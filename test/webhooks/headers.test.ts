@@ -2,15 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startReceiver } from '../support/receiver.ts'
 import { emptyService, errorOf, messageOf } from '../support/service.ts'
-import {
-  createdWebhook,
-  createWebhook,
-  LOCAL,
-  patchWebhook,
-  sendJson,
-  untilReceived,
-  webhookOf,
-} from '../support/webhooks.ts'
+import { createdWebhook, createWebhook, LOCAL, patchWebhook, untilReceived, webhookOf } from '../support/webhooks.ts'
 
 test('a webhook sends the headers of its receiver, and answers their names alone', async (t) => {
   const service = await emptyService(LOCAL)
@@ -19,7 +11,7 @@ test('a webhook sends the headers of its receiver, and answers their names alone
   const { id, headerNames, ...rest } = await createdWebhook(service, { url: receiver.url, headers })
   assert.deepEqual(headerNames, ['Authorization', 'x-Garden'])
   assert.ok(!JSON.stringify(rest).includes('one two'))
-  await sendJson(service, 'POST', '/plants', { id: 1, name: 'Fern' })
+  await service.sendJson('POST', '/plants', { id: 1, name: 'Fern' })
   await untilReceived(receiver, 1)
   const sent = receiver.received[0]?.headers ?? {}
   assert.deepEqual(
@@ -30,8 +22,8 @@ test('a webhook sends the headers of its receiver, and answers their names alone
 
   const changed = await patchWebhook(service, id, { headers: { AUTHORIZATION: null, 'X-GARDEN': '2', 'X-New': 'n' } })
   assert.deepEqual((changed.json as { headerNames: string[] }).headerNames, ['X-GARDEN', 'X-New'])
-  await sendJson(service, 'POST', `/webhooks/${id}/secret`, { overlapSeconds: 0 })
-  await sendJson(service, 'POST', `/webhooks/${id}/test`, {})
+  await service.sendJson('POST', `/webhooks/${id}/secret`, { overlapSeconds: 0 })
+  await service.sendJson('POST', `/webhooks/${id}/test`, {})
   await untilReceived(receiver, 2)
   const later = receiver.received[1]?.headers ?? {}
   assert.deepEqual([later.authorization, later['x-garden'], later['x-new']], [undefined, '2', 'n'])
@@ -49,7 +41,7 @@ test('another origin or path of a webhook gets no header that was given before',
   await patchWebhook(service, id, { url: first.url, headers: { 'X-Key': 'secret', 'X-Other': 'b' } })
   await patchWebhook(service, id, { url: second.url, headers: { 'X-Other': 'given again' } })
   assert.deepEqual((await webhookOf(service, id)).headerNames, ['X-Other'])
-  await sendJson(service, 'POST', `/webhooks/${id}/test`, {})
+  await service.sendJson('POST', `/webhooks/${id}/test`, {})
   assert.deepEqual(
     [second.received[0]?.headers['x-key'], second.received[0]?.headers['x-other']],
     [undefined, 'given again'],

@@ -4,22 +4,22 @@ import type { Webhook } from '../../client/src/contract.generated.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { emptyService, errorOf, messageOf } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createdWebhook, LOCAL, sendJson, untilListed, untilReceived, webhookOf } from '../support/webhooks.ts'
+import { createdWebhook, LOCAL, untilListed, untilReceived, webhookOf } from '../support/webhooks.ts'
 
 suite('a webhook', () => {
   test('delivers again from a position, up to another one', async (t) => {
     const service = await emptyService(LOCAL)
     const receiver = await startReceiver(t)
     const { id, position } = await createdWebhook(service, { url: receiver.url, concurrency: 1 })
-    const redeliver = (body: unknown) => sendJson(service, 'POST', `/webhooks/${id}/redeliver`, body)
-    for (let i = 1; i <= 5; i++) await sendJson(service, 'POST', '/plants', { id: i, name: 'a' })
+    const redeliver = (body: unknown) => service.sendJson('POST', `/webhooks/${id}/redeliver`, body)
+    for (let i = 1; i <= 5; i++) await service.sendJson('POST', '/plants', { id: i, name: 'a' })
     await untilReceived(receiver, 5)
     const events = () => receiver.received.map(({ headers }) => headers['webhook-id'])
     const [first, , third] = events()
     await untilListed(service, id, 5)
     assert.equal((await redeliver({ after: first, until: third })).status, 200)
     await untilReceived(receiver, 7)
-    await sendJson(service, 'POST', '/plants', { id: 6, name: 'a' })
+    await service.sendJson('POST', '/plants', { id: 6, name: 'a' })
     await untilReceived(receiver, 8)
     assert.deepEqual(events().slice(5, 7), events().slice(1, 3))
     await untilListed(service, id, 8)
@@ -52,11 +52,11 @@ suite('a webhook', () => {
     const plantIn = (body: string) => (JSON.parse(body) as { data: { id: number } }).data.id
     receiver.respond = (response, { body }) => response.writeHead(failing.has(plantIn(body)) ? 500 : 204).end()
     const { id, position } = await createdWebhook(service, { url: receiver.url })
-    for (let i = 1; i <= 5; i++) await sendJson(service, 'POST', '/plants', { id: i, name: 'a' })
+    for (let i = 1; i <= 5; i++) await service.sendJson('POST', '/plants', { id: i, name: 'a' })
     await untilListed(service, id, 5)
     const events = new Map(receiver.received.map(({ headers, body }) => [plantIn(body), headers['webhook-id']]))
     const redeliver = async (body: unknown) => {
-      const answer = await sendJson(service, 'POST', `/webhooks/${id}/redeliver`, body)
+      const answer = await service.sendJson('POST', `/webhooks/${id}/redeliver`, body)
       assert.equal(answer.status, 200, answer.body)
       return answer.json as Webhook
     }

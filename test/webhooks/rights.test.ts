@@ -4,15 +4,7 @@ import type { Webhook } from '../../src/domain/webhook.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { emptyService, type Service } from '../support/service.ts'
 import { as } from '../support/tokens.ts'
-import {
-  createdWebhook,
-  LOCAL,
-  patchWebhook,
-  sendJson,
-  untilReceived,
-  untilState,
-  webhookOf,
-} from '../support/webhooks.ts'
+import { createdWebhook, LOCAL, patchWebhook, untilReceived, untilState, webhookOf } from '../support/webhooks.ts'
 
 /** Ends the right of the token behind a webhook. Each of these holds within a second. */
 type End = (service: Service, id: string, token: string) => Promise<unknown>
@@ -33,7 +25,7 @@ async function pausedBy(t: TestContext, end: End, expiresAt?: Date): Promise<voi
   const { reason, since } = await webhookOf(service, id)
   assert.equal(reason, 'creator')
   if (expiresAt !== undefined) assert.ok(Date.parse(since) >= expiresAt.getTime())
-  await sendJson(service, 'POST', '/plants', { id: 1, name: 'Fern' })
+  await service.sendJson('POST', '/plants', { id: 1, name: 'Fern' })
   assert.equal(receiver.received.length, 0)
   assert.ok(service.log.includes(`the webhook ${id} is paused`), 'the operator reads of it')
   assert.equal((await patchWebhook(service, id, { state: 'active' })).status, 200)

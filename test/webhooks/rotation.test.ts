@@ -5,20 +5,14 @@ import type { WebhookWithSecret } from '../../client/src/contract.generated.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { emptyService, errorOf } from '../support/service.ts'
 import { KEY, withKey } from '../support/tokens.ts'
-import { createdWebhook, LOCAL, sendJson, webhookOf } from '../support/webhooks.ts'
+import { createdWebhook, LOCAL, webhookOf } from '../support/webhooks.ts'
 
 test('a webhook gets a new secret, and signs by both until the end of the overlap', async (t) => {
   const service = await emptyService(LOCAL)
   const receiver = await startReceiver(t)
   const { id, secret: old } = await createdWebhook(service, { url: receiver.url })
   const rotate = async (body: unknown, key?: string) => {
-    const answer = await sendJson(
-      service,
-      'POST',
-      `/webhooks/${id}/secret`,
-      body,
-      key === undefined ? {} : withKey(key),
-    )
+    const answer = await service.sendJson('POST', `/webhooks/${id}/secret`, body, key === undefined ? {} : withKey(key))
     assert.equal(answer.status, 200, answer.body)
     return answer.json as WebhookWithSecret
   }
@@ -45,7 +39,7 @@ test('a webhook gets a new secret, and signs by both until the end of the overla
   for (const key of keys) await rotate({ overlapSeconds: 0 }, key)
   const before = await webhookOf(service, id)
   for (const key of [KEY, ...keys.slice(0, -1)]) {
-    const late = await sendJson(service, 'POST', `/webhooks/${id}/secret`, { overlapSeconds: 0 }, withKey(key))
+    const late = await service.sendJson('POST', `/webhooks/${id}/secret`, { overlapSeconds: 0 }, withKey(key))
     assert.equal(errorOf(late), 40902, 'a late retry brings back no secret that was replaced')
   }
   const { secret: newest, ...after } = await rotate({ overlapSeconds: 0 }, keys.at(-1))
@@ -54,6 +48,6 @@ test('a webhook gets a new secret, and signs by both until the end of the overla
   verify(newest)
   assert.equal((await service.send('POST', `/webhooks/${id}/secret`)).status, 200, 'no body is as good as {}')
   for (const overlapSeconds of [-1, 604_801, 1.5, '1']) {
-    assert.equal(errorOf(await sendJson(service, 'POST', `/webhooks/${id}/secret`, { overlapSeconds })), 40002)
+    assert.equal(errorOf(await service.sendJson('POST', `/webhooks/${id}/secret`, { overlapSeconds })), 40002)
   }
 })

@@ -12,7 +12,6 @@ import {
   deliveriesOf,
   LOCAL,
   patchWebhook,
-  sendJson,
   untilReceived,
   untilState,
   webhookOf,
@@ -21,7 +20,7 @@ import {
 const plantsIn = ({ received }: TestReceiver): number[] =>
   received.map(({ body }) => (JSON.parse(body) as { data: { id: number } }).data.id)
 
-const put = (service: Service, id: number) => sendJson(service, 'PUT', `/plants/${id}`, { name: 'Fern' })
+const put = (service: Service, id: number) => service.sendJson('PUT', `/plants/${id}`, { name: 'Fern' })
 
 /** Lets the clock of the process go. Returns how to set it forward by seconds. */
 function clock(t: TestContext): (seconds: number) => void {
@@ -123,7 +122,7 @@ test('what waits for a paused webhook is counted by its whole filter', async (t)
   const { id } = await createdWebhook(service, { url: 'http://127.0.0.1:9/', tagPrefix: 'conifer/' })
   assert.equal((await patchWebhook(service, id, { state: 'paused' })).status, 200)
   for (const [plant, tag] of ['fern', 'conifer/pine', 'moss'].entries()) {
-    assert.equal((await sendJson(service, 'PUT', `/plants/${plant}`, { name: 'a', tag })).status, 201)
+    assert.equal((await service.sendJson('PUT', `/plants/${plant}`, { name: 'a', tag })).status, 201)
   }
   await until(async () => Number((await webhookOf(service, id)).pending) > 0, 'nothing waits')
   assert.equal((await webhookOf(service, id)).pending, 1)

@@ -12,7 +12,6 @@ import {
   deliveriesOf,
   LOCAL,
   patchWebhook,
-  sendJson,
   untilListed,
   untilReceived,
   webhookOf,
@@ -119,7 +118,7 @@ suite('creating a webhook', () => {
     const { id, creator } = await createdWebhook(service, { url: URL }, as(both.secret))
     assert.equal(creator, both.token.id)
     const change = (path: string, body: unknown, method = 'POST') =>
-      sendJson(service, method, `/webhooks/${id}${path}`, body, as(alone.secret))
+      service.sendJson(method, `/webhooks/${id}${path}`, body, as(alone.secret))
     assert.equal(errorOf(await change('', { concurrency: 2 }, 'PATCH')), 40301)
     assert.equal(errorOf(await change('/secret', {})), 40301)
     assert.equal(errorOf(await change('/redeliver', { after: 'now' })), 40301)
@@ -163,8 +162,8 @@ suite('a webhook', () => {
       service.send('DELETE', `/webhooks/${id}`),
       patchWebhook(service, id, { concurrency: 1 }),
       service.send('POST', `/webhooks/${id}/test`),
-      sendJson(service, 'POST', `/webhooks/${id}/secret`, {}),
-      sendJson(service, 'POST', `/webhooks/${id}/redeliver`, { after: 'now' }),
+      service.sendJson('POST', `/webhooks/${id}/secret`, {}),
+      service.sendJson('POST', `/webhooks/${id}/redeliver`, { after: 'now' }),
       service.send('GET', `/webhooks/${id}/deliveries`),
     ]
     for (const answer of await Promise.all(all('whk_00000000000'))) assert.equal(errorOf(answer), 40402)
@@ -175,8 +174,8 @@ suite('a webhook', () => {
     const service = await emptyService(LOCAL)
     const receiver = await startReceiver(t)
     const { id, secret } = await createdWebhook(service, { url: receiver.url })
-    await sendJson(service, 'POST', '/plants', '{"id":9007199254740993,"name":"Fern \\"ö\\"","tag":"fern"}')
-    await sendJson(service, 'PATCH', '/plants/9007199254740993', { tag: null })
+    await service.sendJson('POST', '/plants', '{"id":9007199254740993,"name":"Fern \\"ö\\"","tag":"fern"}')
+    await service.sendJson('PATCH', '/plants/9007199254740993', { tag: null })
     await service.send('DELETE', '/plants/9007199254740993')
     await untilReceived(receiver, 3)
     const bodies = receiver.received.map(({ body }) => body.replace(/"timestamp":"[^"]*"/, '"timestamp":"…"'))
@@ -192,21 +191,19 @@ suite('a webhook', () => {
     assert.equal(new Set(ids).size, 3)
     await untilListed(service, id, 3)
     const listed = await deliveriesOf(service, id)
-    assert.deepEqual(
-      listed.map(({ event, type, status, failure }) => [event, type, status, failure]),
-      [
-        [ids[2], 'plant.deleted', 204, undefined],
-        [ids[1], 'plant.updated', 204, undefined],
-        [ids[0], 'plant.created', 204, undefined],
-      ],
-    )
+    const found = listed.map(({ event, type, status, failure }) => [event, type, status, failure])
+    assert.deepEqual(found, [
+      [ids[2], 'plant.deleted', 204, undefined],
+      [ids[1], 'plant.updated', 204, undefined],
+      [ids[0], 'plant.created', 204, undefined],
+    ])
   })
 
   test('sends the bare plant where it is asked to, with the type as a header', async (t) => {
     const service = await emptyService(LOCAL)
     const receiver = await startReceiver(t)
     await createdWebhook(service, { url: receiver.url, body: 'plant' })
-    await sendJson(service, 'POST', '/plants', { id: 1, name: 'Fern' })
+    await service.sendJson('POST', '/plants', { id: 1, name: 'Fern' })
     await untilReceived(receiver, 1)
     assert.equal(receiver.received[0]?.body, '{"id":1,"name":"Fern"}')
     assert.equal(receiver.received[0]?.headers['plantstore-type'], 'plant.created')
@@ -217,12 +214,12 @@ suite('a webhook', () => {
     const receiver = await startReceiver(t)
     await createdWebhook(service, { url: receiver.url, types: ['plant.updated'], tags: ['fern', 'moss'] })
     for (const [id, tag] of ['fern', 'moss', 'tree'].entries()) {
-      await sendJson(service, 'POST', '/plants', { id, name: 'a', tag })
-      await sendJson(service, 'PATCH', `/plants/${id}`, { name: 'b' })
+      await service.sendJson('POST', '/plants', { id, name: 'a', tag })
+      await service.sendJson('PATCH', `/plants/${id}`, { name: 'b' })
     }
-    await sendJson(service, 'PATCH', '/plants/0', { tag: 'tree' })
-    await sendJson(service, 'PATCH', '/plants/0', { name: 'c' })
-    await sendJson(service, 'PATCH', '/plants/1', { name: 'last' })
+    await service.sendJson('PATCH', '/plants/0', { tag: 'tree' })
+    await service.sendJson('PATCH', '/plants/0', { name: 'c' })
+    await service.sendJson('PATCH', '/plants/1', { name: 'last' })
     await untilReceived(receiver, 4)
     const sent = receiver.received.map(({ body }) => (JSON.parse(body) as { data: unknown }).data)
     assert.deepEqual(sent, [
@@ -280,7 +277,7 @@ suite('a webhook', () => {
     const receiver = await startReceiver(t, { respond: () => {} })
     const ids: string[] = []
     while (ids.length < 100) ids.push((await createdWebhook(service, { url: receiver.url })).id)
-    for (const plant of [1, 2]) await sendJson(service, 'PUT', `/plants/${plant}`, { name: 'Fern' })
+    for (const plant of [1, 2]) await service.sendJson('PUT', `/plants/${plant}`, { name: 'Fern' })
     await untilReceived(receiver, 200)
     const tests = ids.map((id) => service.send('POST', `/webhooks/${id}/test`))
     await untilReceived(receiver, 300)
@@ -314,7 +311,7 @@ suite('a webhook', () => {
     const { state, reason } = paused.json as { state: string; reason: string }
     assert.deepEqual([state, reason], ['paused', 'person'])
     await untilSeen(service, 'plantstore_webhooks{state="paused"} 1')
-    for (let i = 1; i <= 100; i++) await sendJson(service, 'POST', '/plants', { id: i, name: `plant ${i}` })
+    for (let i = 1; i <= 100; i++) await service.sendJson('POST', '/plants', { id: i, name: `plant ${i}` })
     assert.equal(receiver.received.length, 0)
     await patchWebhook(service, id, { state: 'active' })
     await untilReceived(receiver, 100)
@@ -345,10 +342,8 @@ suite('a webhook', () => {
     const stream = await openStream(service, '/changes?untagged=true&after=now')
     await send([{ id: 1 }, { ...aloe, name: 'was' }, aloe, moss], 'delete')
     await untilReceived(receiver, 2)
-    assert.deepEqual(
-      receiver.received.map(({ body }) => JSON.parse(body)),
-      [pine, moss],
-    )
+    const found = receiver.received.map(({ body }) => JSON.parse(body))
+    assert.deepEqual(found, [pine, moss])
     const [entry] = await stream.until(1)
     assert.deepEqual([entry?.type, entry?.before?.name], ['plant.deleted', 'Moss'])
     stream.close()
@@ -373,7 +368,7 @@ suite('a webhook', () => {
     assert.equal((await service.send('DELETE', `/webhooks/${id}`)).status, 204)
     assert.equal(errorOf(await service.send('GET', `/webhooks/${id}`)), 40402)
     await untilSeen(service, 'plantstore_webhooks{state="active"} 1')
-    await sendJson(service, 'POST', '/plants', { id: 1, name: 'Fern' })
+    await service.sendJson('POST', '/plants', { id: 1, name: 'Fern' })
     await untilReceived(other, 1)
     assert.equal(gone.received.length, 0)
   })

@@ -26,8 +26,7 @@ const HIDDEN = 7n
 
 /** Creates a store with a complete index, and closes it. */
 async function indexedStore(t: TestContext, size = PLANTS): Promise<string> {
-  const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const { path, store } = await openSqlite(t, { startFollower: () => IDLE })
   const plants = Array.from({ length: size }, (_, i) => plant(BigInt(i), `Fern ${i} of bed ${i % 17}`, `tag ${i % 5}`))
   await store.importPlants(plants, 'add', TESTER)
   await store.close()

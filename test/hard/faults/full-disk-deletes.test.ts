@@ -47,10 +47,8 @@ test('an index without space for its making leaves no file open, which would kee
   // The descriptor that reads the folder is closed by then.
   const descriptors = readdirSync('/proc/self/fd').map((name) => `/proc/self/fd/${name}`)
   const open = descriptors.filter((file) => existsSync(file)).map((file) => readlinkSync(file))
-  assert.deepEqual(
-    open.filter((file) => file.startsWith(disk)),
-    [],
-  )
+  const found = open.filter((file) => file.startsWith(disk))
+  assert.deepEqual(found, [])
 })
 
 test('a store whose disk another program has filled is read, and writes again once there is space', async (t) => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cleanUp } from '../../support/clean-up.ts'
 import { Load, send } from '../../support/load.ts'
 import { lockPlants, newDatabase, query } from '../../support/postgres.ts'
 import { assertKept, assertOutOfReach, ownServer, ready, refusals } from '../../support/postgres-faults.ts'
@@ -74,7 +73,7 @@ test('the service connects to the next host of its address when the first is dow
 })
 
 test('a statement waits for a lock no longer than --store-timeout', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
+  const url = await newDatabase(t)
   const served = await serveStore(t, url, ['--store-timeout', '2s', '--store-connections', '4'])
   const load = new Load(served.address, { clients: 32 })
   await load.reaches(200)

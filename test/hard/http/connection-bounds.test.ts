@@ -209,10 +209,8 @@ suite('requests that wait behind others of their connection', () => {
     const many = await opened(t, service, `${LIVE}\r\n`.repeat(200))
     const answers = answersIn(await many.untilClosed())
     await release()
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 503],
-    )
+    const statuses = answers.map(({ status }) => status)
+    assert.deepEqual(statuses, [200, 503])
     assert.match(answers[1]?.body ?? '', /"error":50302/)
     await few.until('"live"')
     assert.equal(await boundOf(service, 'pipeline-limit'), 0)

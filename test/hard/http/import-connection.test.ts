@@ -167,10 +167,8 @@ suite('the body of an import', () => {
     ]
     for (const [head, status] of refused) {
       const answers = await raw(service.port, head)
-      assert.deepEqual(
-        answers.map((answer) => answer.status),
-        [status],
-      )
+      const statuses = answers.map((answer) => answer.status)
+      assert.deepEqual(statuses, [status])
     }
   })
 
@@ -185,10 +183,8 @@ suite('the body of an import', () => {
     await new Promise<unknown>((sent) => connection.socket.write(rest, sent))
     connection.socket.resume()
     const answers = answersIn(await connection.untilClosed())
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [400, 200],
-    )
+    const statuses = answers.map(({ status }) => status)
+    assert.deepEqual(statuses, [400, 200])
   })
 
   clearTest('is read for at most 30 s after a refusal, and for 5 s after a 401', async (t) => {

@@ -41,10 +41,8 @@ test('the package of the client works in Node.js, passes the type check, and wor
       dependencies?: object
     }
     assert.equal(dependencies, undefined)
-    assert.deepEqual(
-      readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.')),
-      ['plantstore-client'],
-    )
+    const found = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))
+    assert.deepEqual(found, ['plantstore-client'])
     const module = readFileSync(join(installed, 'dist/plantstore-client.js'), 'utf8')
     assert.doesNotMatch(module, /^\s*import\b|\bimport\(|\bfrom\s*['"]|\brequire\(/m)
     assert.ok(gzipSync(module).length < 10_300, `${gzipSync(module).length} bytes compressed`)

@@ -5,7 +5,6 @@ import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { executable } from '../../../scripts/package/executable.ts'
 import { ROOT } from '../../../scripts/repository.ts'
-import { cleanUp } from '../../support/clean-up.ts'
 import { tempFolder } from '../../support/files.ts'
 import { newDatabase } from '../../support/postgres.ts'
 import { callsService, createsPlant, TELL } from './support.ts'
@@ -20,7 +19,7 @@ test('the executable file needs no other file, and creates plants on both engine
   const whileServing = (address: string) => callsService(program, folder, address, env)
   await t.test('SQLite', (t) => createsPlant(t, [program, 'serve'], folder, { env, whileServing }))
   await t.test('PostgreSQL', async (t) => {
-    const store = await newDatabase((work) => cleanUp(t, work))
+    const store = await newDatabase(t)
     await createsPlant(t, [program, 'serve'], folder, { env: { ...env, PLANTSTORE_STORE: store } })
   })
   await t.test('it prints the contract, and help with its own name', () => {

@@ -21,15 +21,19 @@ test('the inspector lists and calls the tools of a service', async (t) => {
     return JSON.parse(stdout) as Record<string, unknown>
   }
   const { tools } = await inspect('tools/list')
-  assert.deepEqual(
-    (tools as { name: string }[]).map(({ name }) => name),
-    ['search_plants', 'get_plant', 'get_history', 'list_tags', 'create_plant', 'update_plant', 'check_import'],
-  )
+  const names = (tools as { name: string }[]).map(({ name }) => name)
+  assert.deepEqual(names, [
+    'search_plants',
+    'get_plant',
+    'get_history',
+    'list_tags',
+    'create_plant',
+    'update_plant',
+    'check_import',
+  ])
   // Without the inner quotes the inspector sends a number, rounded to 9007199254740992.
   const plant = ['--tool-arg', 'id="9007199254740993"', '--tool-arg', 'name=Ginkgo']
   await inspect('tools/call', '--tool-name', 'create_plant', ...plant)
-  assert.deepEqual(
-    (await service.plants()).map(({ id }) => id),
-    [9007199254740993n],
-  )
+  const ids = (await service.plants()).map(({ id }) => id)
+  assert.deepEqual(ids, [9007199254740993n])
 })

@@ -12,7 +12,7 @@ import { blockIn, machineNode } from '../../support/guide.ts'
 import { notTestedHere, runs } from '../../support/not-tested.ts'
 import { withService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
-import { createdWebhook, LOCAL, sendJson } from '../../support/webhooks.ts'
+import { createdWebhook, LOCAL } from '../../support/webhooks.ts'
 
 const PAGE = 'docs/guides/webhooks.md'
 
@@ -40,7 +40,7 @@ async function followed(t: TestContext, language: string, command: string, file:
   createInterface(receiver.stdout).on('line', (line) => lines.push(line))
   const tested = async () => (await service.send('POST', `/webhooks/${id}/test`)).json as { status?: number }
   await until(async () => (await tested()).status === 204, 'the receiver does not answer')
-  await sendJson(service, 'POST', '/plants', '{"id":9007199254740993,"name":"Fern"}')
+  await service.sendJson('POST', '/plants', '{"id":9007199254740993,"name":"Fern"}')
   await until(() => lines.some((line) => line.includes('9007199254740993')), 'the plant does not arrive')
   const forged = await fetch(url, {
     method: 'POST',
