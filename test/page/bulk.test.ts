@@ -6,7 +6,7 @@ import { assertAccessible, assertAtBothSizes, assertFits } from '../support/acce
 import { pressAction, pressOn, signOver, tabTo, undoFromNotice, untilFocused } from '../support/by-keyboard.ts'
 import { type Opened, PHONE, pageTests, until } from '../support/page.ts'
 import { intercept, NO_NETWORK } from '../support/page-network.ts'
-import { dialogOf, fill, nothingWaits, patchPlant, rowOf } from '../support/page-plants.ts'
+import { dialogOf, fill, nothingWaits, patchPlant, rowOf, untilShown } from '../support/page-plants.ts'
 import type { Service } from '../support/service.ts'
 
 const button = (page: Page, name: string | RegExp): Locator => page.getByRole('button', { name, exact: true })
@@ -24,10 +24,7 @@ async function shown(
   await page.getByLabel(say('plants.searchTitle')).fill(word)
   // Before the answer to the search, the table may have as many rows of others.
   const ids = Array.from({ length: Math.min(count, 100) }, (_, i) => first + i)
-  await until(
-    page,
-    `[...document.querySelectorAll('[role=row][data-id]')].map((row) => row.dataset.id).join() === '${ids}'`,
-  )
+  await untilShown(page, ids)
 }
 
 const stored = async (service: Service, word: string): Promise<{ id: number; name: string; tag?: string }[]> =>
@@ -160,45 +157,42 @@ suite('the page, for many plants at once,', () => {
     assert.equal((await service.send('GET', '/plants/5202')).body, '{"id":5202,"name":"Rosaa 1202"}')
   })
 
-  inBrowser(
-    'leaves plants that somebody has changed as they are, lists them, and undoes only its own',
-    async (opened) => {
-      const { page, service } = opened
-      await shown(opened, 6000, 4, 'contested', 'old')
-      for (const id of [6000, 6001, 6002, 6003]) await page.getByLabel(`Select ${id}`, { exact: true }).click()
-      await patchPlant(service, 6001, { name: 'contested by others' })
-      await service.send('DELETE', '/plants/6002')
-      // The page asks for several of them at once: no answer comes before both requests have.
-      const asked = new Set<string>()
-      const all = Promise.withResolvers<void>()
-      await page.route(/\/plants\/600[12]$/, async (route) => {
-        if (asked.add(route.request().url()).size === 2) all.resolve()
-        await all.promise
-        await route.continue()
-      })
-      await button(page, 'Set tag').click()
-      await page.getByLabel('Tag', { exact: true }).fill('new')
-      await dialogOf(page).getByRole('button', { name: 'Change 4 plants' }).click()
-      await dialogOf(page).getByText('Others have changed 2 plants meanwhile').waitFor()
-      await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Not now' }))
-      assert.deepEqual(await dialogOf(page).locator('.met .note').allTextContents(), ['6001', '6002'])
-      await assertAtBothSizes(page)
-      await button(page, 'Keep the stored plants').click()
-      await dialogOf(page).waitFor({ state: 'detached' })
-      await nothingWaits(page)
-      assert.deepEqual(await stored(service, 'contested'), [
-        { id: 6000, name: 'contested 0', tag: 'new' },
-        { id: 6001, name: 'contested by others', tag: 'old' },
-        { id: 6003, name: 'contested 3', tag: 'new' },
-      ])
-      await patchPlant(service, 6003, { tag: 'theirs' })
-      await page.locator('.notice', { hasText: 'Set the tag new' }).getByRole('button', { name: 'Undo' }).click()
-      await dialogOf(page).getByRole('button', { name: 'Undo for 1 plant' }).click()
-      await dialogOf(page).getByText('Undone for 1 plant.').waitFor()
-      await dialogOf(page).getByText('6003 contested 3. Somebody has changed or deleted it meanwhile.').waitFor()
-      assert.deepEqual(await tagsOf(service, 'contested'), ['old', 'old', 'theirs'])
-    },
-  )
+  inBrowser('leaves plants that others have changed as they are, lists them, and undoes its own', async (opened) => {
+    const { page, service } = opened
+    await shown(opened, 6000, 4, 'contested', 'old')
+    for (const id of [6000, 6001, 6002, 6003]) await page.getByLabel(`Select ${id}`, { exact: true }).click()
+    await patchPlant(service, 6001, { name: 'contested by others' })
+    await service.send('DELETE', '/plants/6002')
+    // The page asks for several of them at once: no answer comes before both requests have.
+    const asked = new Set<string>()
+    const all = Promise.withResolvers<void>()
+    await page.route(/\/plants\/600[12]$/, async (route) => {
+      if (asked.add(route.request().url()).size === 2) all.resolve()
+      await all.promise
+      await route.continue()
+    })
+    await button(page, 'Set tag').click()
+    await page.getByLabel('Tag', { exact: true }).fill('new')
+    await dialogOf(page).getByRole('button', { name: 'Change 4 plants' }).click()
+    await dialogOf(page).getByText('Others have changed 2 plants meanwhile').waitFor()
+    await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Not now' }))
+    assert.deepEqual(await dialogOf(page).locator('.met .note').allTextContents(), ['6001', '6002'])
+    await assertAtBothSizes(page)
+    await button(page, 'Keep the stored plants').click()
+    await dialogOf(page).waitFor({ state: 'detached' })
+    await nothingWaits(page)
+    assert.deepEqual(await stored(service, 'contested'), [
+      { id: 6000, name: 'contested 0', tag: 'new' },
+      { id: 6001, name: 'contested by others', tag: 'old' },
+      { id: 6003, name: 'contested 3', tag: 'new' },
+    ])
+    await patchPlant(service, 6003, { tag: 'theirs' })
+    await page.locator('.notice', { hasText: 'Set the tag new' }).getByRole('button', { name: 'Undo' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Undo for 1 plant' }).click()
+    await dialogOf(page).getByText('Undone for 1 plant.').waitFor()
+    await dialogOf(page).getByText('6003 contested 3. Somebody has changed or deleted it meanwhile.').waitFor()
+    assert.deepEqual(await tagsOf(service, 'contested'), ['old', 'old', 'theirs'])
+  })
 
   inBrowser('deletes the selected plants, and brings back those whose ids are still free', async (opened) => {
     const { page, service } = opened
@@ -220,34 +214,31 @@ suite('the page, for many plants at once,', () => {
     assert.equal((await stored(service, 'felled')).length, 29)
   })
 
-  inBrowser(
-    'deletes no plant that somebody has changed meanwhile, counts those that somebody has deleted, and leaves them so',
-    async (opened) => {
-      const { page, service } = opened
-      await shown(opened, 7100, 5, 'disputed')
-      const { secret } = await service.issueToken(['plants:read', 'plants:write'])
-      await page.getByLabel('Select all that match').check()
-      await button(page, 'Delete').first().click()
-      await dialogOf(page).getByText('5 plants selected').waitFor()
-      await service.send('DELETE', '/plants/7103')
-      await patchPlant(service, 7101, { name: 'disputed by others' })
-      await intercept(page, '**/plants/import?*', async (route) => {
-        // Another person is faster, though the deletion has begun.
-        await service.send('DELETE', '/plants/7104', { authorization: `Bearer ${secret}` })
-        await route.continue()
-      })
-      await dialogOf(page).getByRole('button', { name: 'Delete 5 plants' }).click()
-      await dialogOf(page).getByText('Somebody has changed 7101 meanwhile').waitFor()
-      await noticeOf(page, 'Deleted 2 plants. 2 plants were already gone.').waitFor()
-      assert.deepEqual(await stored(service, 'disputed'), [{ id: 7101, name: 'disputed by others' }])
-      await dialogOf(page).getByRole('button', { name: 'Not now' }).click()
-      await page.getByText('1 change waits on this device. 1 needs your decision.').waitFor()
-      await undoFromNotice(page, '2 plants')
-      await noticeOf(page, 'Undone for 2 plants.').waitFor()
-      const ids = (await stored(service, 'disputed')).map(({ id }) => id)
-      assert.deepEqual(ids, [7100, 7101, 7102], 'what others have deleted stays so')
-    },
-  )
+  inBrowser('deletes no plant that others changed meanwhile, and counts those that others deleted', async (opened) => {
+    const { page, service } = opened
+    await shown(opened, 7100, 5, 'disputed')
+    const { secret } = await service.issueToken(['plants:read', 'plants:write'])
+    await page.getByLabel('Select all that match').check()
+    await button(page, 'Delete').first().click()
+    await dialogOf(page).getByText('5 plants selected').waitFor()
+    await service.send('DELETE', '/plants/7103')
+    await patchPlant(service, 7101, { name: 'disputed by others' })
+    await intercept(page, '**/plants/import?*', async (route) => {
+      // Another person is faster, though the deletion has begun.
+      await service.send('DELETE', '/plants/7104', { authorization: `Bearer ${secret}` })
+      await route.continue()
+    })
+    await dialogOf(page).getByRole('button', { name: 'Delete 5 plants' }).click()
+    await dialogOf(page).getByText('Somebody has changed 7101 meanwhile').waitFor()
+    await noticeOf(page, 'Deleted 2 plants. 2 plants were already gone.').waitFor()
+    assert.deepEqual(await stored(service, 'disputed'), [{ id: 7101, name: 'disputed by others' }])
+    await dialogOf(page).getByRole('button', { name: 'Not now' }).click()
+    await page.getByText('1 change waits on this device. 1 needs your decision.').waitFor()
+    await undoFromNotice(page, '2 plants')
+    await noticeOf(page, 'Undone for 2 plants.').waitFor()
+    const ids = (await stored(service, 'disputed')).map(({ id }) => id)
+    assert.deepEqual(ids, [7100, 7101, 7102], 'what others have deleted stays so')
+  })
 
   inBrowser('sends no further part of a change once the service has refused one', async (opened) => {
     const { page, service } = opened
@@ -290,36 +281,32 @@ suite('the page, for many plants at once,', () => {
     await until(page, `document.querySelectorAll('[role=row][data-id]').length === 5`)
   })
 
-  inBrowser(
-    'lets the rest wait where it broke off, and sends it as the same action, each plant once',
-    { expected: NO_NETWORK },
-    async (opened) => {
-      const { page, service } = opened
-      await page.clock.install()
-      await shown(opened, 10_000, 3000, 'halfway', 'old')
-      await page.getByLabel('Select all that match').check()
-      await button(page, 'Set tag').click()
-      await dialogOf(page).getByText('3,000 plants selected').waitFor()
-      await page.getByLabel('Tag', { exact: true }).fill('gone on')
-      let part = 0
-      const answerAgain = await intercept(page, '**/plants/import*', async (route) => {
-        // The second part is stored, and its answer is lost.
-        if (++part === 2) await route.fetch()
-        if (part === 1) await route.continue()
-        else await route.abort('connectionreset')
-      })
-      await dialogOf(page).getByRole('button', { name: 'Change 3,000 plants' }).click()
-      await dialogOf(page).waitFor({ state: 'detached' })
-      await noticeOf(page, 'wait on this device until the service answers.').waitFor()
-      await answerAgain()
-      await nothingWaits(page)
-      const actions = (await service.send('GET', '/actions')).json as { title?: string; updated: number }[]
-      const own = actions.filter(({ title }) => title === 'Set tag: gone on').map(({ updated }) => updated)
-      assert.deepEqual(own, [3000])
-      const tags = (await service.send('GET', '/tags')).json as { tag: string; plants: number }[]
-      assert.equal(tags.find(({ tag }) => tag === 'gone on')?.plants, 3000)
-    },
-  )
+  inBrowser('lets the rest wait, and sends it as the same action, once', { expected: NO_NETWORK }, async (opened) => {
+    const { page, service } = opened
+    await page.clock.install()
+    await shown(opened, 10_000, 3000, 'halfway', 'old')
+    await page.getByLabel('Select all that match').check()
+    await button(page, 'Set tag').click()
+    await dialogOf(page).getByText('3,000 plants selected').waitFor()
+    await page.getByLabel('Tag', { exact: true }).fill('gone on')
+    let part = 0
+    const answerAgain = await intercept(page, '**/plants/import*', async (route) => {
+      // The second part is stored, and its answer is lost.
+      if (++part === 2) await route.fetch()
+      if (part === 1) await route.continue()
+      else await route.abort('connectionreset')
+    })
+    await dialogOf(page).getByRole('button', { name: 'Change 3,000 plants' }).click()
+    await dialogOf(page).waitFor({ state: 'detached' })
+    await noticeOf(page, 'wait on this device until the service answers.').waitFor()
+    await answerAgain()
+    await nothingWaits(page)
+    const actions = (await service.send('GET', '/actions')).json as { title?: string; updated: number }[]
+    const own = actions.filter(({ title }) => title === 'Set tag: gone on').map(({ updated }) => updated)
+    assert.deepEqual(own, [3000])
+    const tags = (await service.send('GET', '/tags')).json as { tag: string; plants: number }[]
+    assert.equal(tags.find(({ tag }) => tag === 'gone on')?.plants, 3000)
+  })
 
   onPhone('adds plants like another one, prints their labels and takes them back', async (opened) => {
     const { page, service } = opened
@@ -343,10 +330,8 @@ suite('the page, for many plants at once,', () => {
       .getByText(`Added 3 plants: ${next} to ${next + 2}`)
       .waitFor()
     const ids = (await stored(service, word)).map(({ id, name, tag }) => [id, name, tag])
-    assert.deepEqual(
-      ids.slice(-3),
-      [0, 1, 2].map((i) => [next + i, `${word} 0`, 'herbs']),
-    )
+    const expected = [0, 1, 2].map((i) => [next + i, `${word} 0`, 'herbs'])
+    assert.deepEqual(ids.slice(-3), expected)
     await pressOn(page, button(page, 'Print labels'))
     await page.getByText('3 labels', { exact: true }).waitFor()
     await noticeOf(page, `Added 3 plants like ${30_000 + PHONE.width}`).waitFor()

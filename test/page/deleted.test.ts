@@ -77,7 +77,7 @@ suite('the page, for what is gone and what is new,', () => {
 })
 
 suite('the page of a service that keeps no log of changes', () => {
-  const { inBrowser } = pageTests(async () => ({ changesKeep: '0s' }))
+  const { inBrowser } = pageTests({ settings: async () => ({ changesKeep: '0s' }) })
 
   inBrowser('offers neither last actions nor the order by the last change', async ({ page, address, service }) => {
     await service.create({ id: 1, name: 'Salix' })

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import { pressAction, pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
-import { type Opened, pageTests, until } from '../support/page.ts'
+import { type Opened, pageTests } from '../support/page.ts'
 import { holdAnswers, intercept } from '../support/page-network.ts'
-import { dialogOf, rowOf } from '../support/page-plants.ts'
+import { dialogOf, rowOf, untilShown } from '../support/page-plants.ts'
 
 /** Creates three plants, selects them by keyboard, and opens a dialog for them. */
 async function asked({ page, service }: Opened, first: number, button: string): Promise<void> {
   const ids = [first, first + 1, first + 2]
   for (const id of ids) await service.create({ id, name: `Focus${first} ${id}`, tag: 'old' })
   await page.getByLabel('Search plants').fill(`focus${first}`)
-  await until(
-    page,
-    `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids}'`,
-  )
+  await untilShown(page, ids)
   await tabTo(page, rowOf(page, first))
   await page.keyboard.press('Space')
   for (const key of ['ArrowDown', 'ArrowDown', 'Shift+Space']) await page.keyboard.press(key)

@@ -15,71 +15,66 @@ suite('the page, for plants with the same name,', () => {
     await page.getByText('No two plants have the same name.').waitFor()
   })
 
-  onPhone(
-    'shows equal tags first, deletes nothing by one click, asks before it deletes across tags, by keyboard alone',
-    async ({ page, service }) => {
-      const first = 200
-      const word = `Éch${first}`
-      const rows = [
-        [`${word}everia`, 'bed 1'],
-        [`${word.toUpperCase()}EVERIA`, 'bed 2'],
-        [`${word}everia`, 'bed 3'],
-        [`${word}inops`, 'bed 1'],
-        [`${word}inops`, 'bed 1'],
-        [`${word}inops`, 'bed 2'],
-      ] as const
-      for (const [i, [name, tag]] of rows.entries()) await service.create({ id: first + i, name, tag })
-      await page.reload()
-      await page.locator('[role=row][data-id]').first().waitFor()
-      await openTools(page)
-      await pressOn(page, page.getByRole('link', { name: 'Same names' }))
-      const twins = page.getByRole('region', { name: 'Same name and same tag' })
-      const others = page.getByRole('region', { name: 'Same name, different tags' })
-      const inops = twins.getByRole('group', { name: `${word}inops`, exact: true })
-      const everia = others.getByRole('group', { name: `${word}everia`, exact: true })
-      await inops.getByText('Choose the plant to keep.').waitFor()
-      assert.equal(await page.locator('.duplicates input:checked').count(), 0)
-      assert.deepEqual(
-        await everia.locator('.count').allTextContents(),
-        [0, 1, 2].map((i) => String(first + i)),
-      )
-      await assertAtBothSizes(page)
+  onPhone('shows equal tags first, deletes nothing by one click, by keyboard alone', async ({ page, service }) => {
+    const first = 200
+    const word = `Éch${first}`
+    const rows = [
+      [`${word}everia`, 'bed 1'],
+      [`${word.toUpperCase()}EVERIA`, 'bed 2'],
+      [`${word}everia`, 'bed 3'],
+      [`${word}inops`, 'bed 1'],
+      [`${word}inops`, 'bed 1'],
+      [`${word}inops`, 'bed 2'],
+    ] as const
+    for (const [i, [name, tag]] of rows.entries()) await service.create({ id: first + i, name, tag })
+    await page.reload()
+    await page.locator('[role=row][data-id]').first().waitFor()
+    await openTools(page)
+    await pressOn(page, page.getByRole('link', { name: 'Same names' }))
+    const twins = page.getByRole('region', { name: 'Same name and same tag' })
+    const others = page.getByRole('region', { name: 'Same name, different tags' })
+    const inops = twins.getByRole('group', { name: `${word}inops`, exact: true })
+    const everia = others.getByRole('group', { name: `${word}everia`, exact: true })
+    await inops.getByText('Choose the plant to keep.').waitFor()
+    assert.equal(await page.locator('.duplicates input:checked').count(), 0)
+    const expected = [0, 1, 2].map((i) => String(first + i))
+    assert.deepEqual(await everia.locator('.count').allTextContents(), expected)
+    await assertAtBothSizes(page)
 
-      await pressOn(page, inops.getByRole('radio').first(), 'Space')
-      await pressOn(page, inops.getByRole('button', { name: `Keep ${first + 3}, delete 1 plant`, exact: true }))
-      await inops.getByText(`Kept ${first + 3}.`).waitFor()
-      await page.getByRole('button', { name: /^Dismiss/ }).click()
-      assert.equal((await service.send('GET', `/plants/${first + 4}`)).status, 404)
-      assert.equal((await service.send('GET', `/plants/${first + 5}`)).status, 200)
+    await pressOn(page, inops.getByRole('radio').first(), 'Space')
+    await pressOn(page, inops.getByRole('button', { name: `Keep ${first + 3}, delete 1 plant`, exact: true }))
+    await inops.getByText(`Kept ${first + 3}.`).waitFor()
+    await page.getByRole('button', { name: /^Dismiss/ }).click()
+    assert.equal((await service.send('GET', `/plants/${first + 4}`)).status, 404)
+    assert.equal((await service.send('GET', `/plants/${first + 5}`)).status, 200)
 
-      await pressOn(page, everia.getByRole('radio').first(), 'Space')
-      const across = everia.getByRole('button', { name: `Keep ${first}, delete 2 plants, also with other tags…` })
-      await pressOn(page, across)
-      const dialog = page.getByRole('dialog', { name: 'Delete plants with other tags?' })
-      await untilFocused(page, dialog.getByRole('button', { name: 'Cancel' }))
-      assert.deepEqual(await dialog.locator('li').allTextContents(), [`${first + 1} bed 2`, `${first + 2} bed 3`])
-      await assertAtBothSizes(page)
-      await page.keyboard.press('Enter')
-      await untilFocused(page, across)
-      assert.equal((await service.send('GET', `/plants/${first + 2}`)).status, 200)
-      // Another client changes one of them meanwhile.
-      await service.sendJson('PATCH', `/plants/${first + 2}`, { tag: 'theirs' })
-      await page.keyboard.press('Enter')
-      await pressOn(page, dialog.getByRole('button', { name: 'Delete 2 plants' }))
-      const question = page.getByRole('dialog', { name: `Somebody has changed ${first + 2} meanwhile` })
-      await untilFocused(page, question.getByRole('button', { name: 'Not now' }))
-      await assertAtBothSizes(page)
-      await page.keyboard.press('Enter')
-      await question.waitFor({ state: 'detached' })
-      assert.equal((await service.send('GET', `/plants/${first + 1}`)).status, 404)
-      assert.match((await service.send('GET', `/plants/${first + 2}`)).body, /theirs/)
-      await undoFromNotice(page, '1 plant')
-      await page.getByText('Undone for 1 plant.').waitFor()
-      assert.equal((await service.send('GET', `/plants/${first + 1}`)).status, 200)
-      await pressOn(page, page.getByRole('button', { name: 'Look again' }))
-      await everia.getByText('Choose the plant to keep.').waitFor()
-    },
-  )
+    await pressOn(page, everia.getByRole('radio').first(), 'Space')
+    const across = everia.getByRole('button', { name: `Keep ${first}, delete 2 plants, also with other tags…` })
+    await pressOn(page, across)
+    const dialog = page.getByRole('dialog', { name: 'Delete plants with other tags?' })
+    await untilFocused(page, dialog.getByRole('button', { name: 'Cancel' }))
+    assert.deepEqual(await dialog.locator('li').allTextContents(), [`${first + 1} bed 2`, `${first + 2} bed 3`])
+    await assertAtBothSizes(page)
+    await page.keyboard.press('Enter')
+    await untilFocused(page, across)
+    assert.equal((await service.send('GET', `/plants/${first + 2}`)).status, 200)
+    // Another client changes one of them meanwhile.
+    await service.sendJson('PATCH', `/plants/${first + 2}`, { tag: 'theirs' })
+    await page.keyboard.press('Enter')
+    await pressOn(page, dialog.getByRole('button', { name: 'Delete 2 plants' }))
+    const question = page.getByRole('dialog', { name: `Somebody has changed ${first + 2} meanwhile` })
+    await untilFocused(page, question.getByRole('button', { name: 'Not now' }))
+    await assertAtBothSizes(page)
+    await page.keyboard.press('Enter')
+    await question.waitFor({ state: 'detached' })
+    assert.equal((await service.send('GET', `/plants/${first + 1}`)).status, 404)
+    assert.match((await service.send('GET', `/plants/${first + 2}`)).body, /theirs/)
+    await undoFromNotice(page, '1 plant')
+    await page.getByText('Undone for 1 plant.').waitFor()
+    assert.equal((await service.send('GET', `/plants/${first + 1}`)).status, 200)
+    await pressOn(page, page.getByRole('button', { name: 'Look again' }))
+    await everia.getByText('Choose the plant to keep.').waitFor()
+  })
 
   inBrowser('hides what is not the same, until another plant of the name comes', async ({ page, service, address }) => {
     for (const id of [400, 401]) await service.create({ id, name: 'Hosta', tag: `bed ${id}` })
@@ -101,10 +96,8 @@ suite('the page, for plants with the same name,', () => {
   inBrowser('goes on beyond a hundred names, and fifty plants of one', async ({ page, service, address }) => {
     const many = Array.from({ length: 260 }, (_, i) => ({ id: 1000 + i, name: `Many ${i >> 1}`, tag: `bed ${i}` }))
     const same = Array.from({ length: 60 }, (_, i) => ({ id: 2000 + i, name: 'Lavandula', tag: 'tray' }))
-    await addRows(
-      service,
-      [...many, ...same].map((row) => JSON.stringify(row)),
-    )
+    const rows = [...many, ...same].map((row) => JSON.stringify(row))
+    await addRows(service, rows)
     await page.goto(`${address}#/duplicates`)
     const tray = page.getByRole('group', { name: 'Lavandula', exact: true })
     await tray.getByRole('radio').first().check()

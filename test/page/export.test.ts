@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import { assertAccessible, assertFits } from '../support/accessible.ts'
 import { openMenu, openTools, pressOn, tabTo } from '../support/by-keyboard.ts'
-import { pageTests, until } from '../support/page.ts'
+import { untilCount } from '../support/labels.ts'
+import { pageTests } from '../support/page.ts'
 import { choose, empty, importAll, saved } from '../support/page-files.ts'
 
 suite('the page, for exports,', () => {
@@ -13,10 +14,10 @@ suite('the page, for exports,', () => {
     await empty(service)
     await service.create({ id: 1, name: 'Abies "alba"', tag: 'tree' })
     await service.create({ id: 2, name: 'Betula' })
-    await until(page, `document.querySelectorAll('[role=row][data-id]').length === 2`)
+    await untilCount(page.locator('[role=row][data-id]'), 2)
     await tabTo(page, page.getByLabel('Search plants'))
     await page.keyboard.type('abies')
-    await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
+    await untilCount(page.locator('[role=row][data-id]'), 1)
     await openTools(page)
     await pressOn(page, page.getByText('Export', { exact: true }))
     const sheet = await saved(opened, 'As CSV, for spreadsheets')

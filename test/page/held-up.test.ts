@@ -85,49 +85,46 @@ suite('the page in a network that asks for a sign-in of its own', () => {
     })
   }
 
-  inBrowser(
-    'says that nothing was revoked or imported, and lets a change of many wait',
-    async ({ page, service, t }) => {
-      const portal = await Portal.start(t, service.port)
-      const { token } = await service.issueToken(['plants:read'])
-      await service.create({ id: 1, name: 'Ficus' })
-      await page.clock.install()
-      await page.goto(`${portal.address}/#token=${SECRET}`)
-      await page.getByLabel('Select 1', { exact: true }).check()
-      await page.getByRole('button', { name: 'Delete', exact: true }).first().click()
-      await page
-        .getByRole('dialog')
-        .getByRole('button', { name: /^Delete/ })
-        .waitFor()
-      portal.answer = PAGE
-      await page
-        .getByRole('dialog')
-        .getByRole('button', { name: /^Delete/ })
-        .click()
-      await withoutWaits(page, page.getByText('1 change waits on this device.'))
-      await line(page).getByText(HELD_UP).waitFor()
-      assert.deepEqual(await storedPlant(service, 1), { id: 1, name: 'Ficus' })
-      portal.answer = undefined
-      await page.clock.runFor(8000)
-      await page.locator('.waiting-line a').waitFor({ state: 'detached' })
-      assert.equal(await storedPlant(service, 1), undefined)
-      await openView(page, 'Tokens')
-      await page.getByRole('button', { name: `Revoke: a test (${token.id})` }).click()
-      portal.answer = PAGE
-      await page.getByRole('button', { name: 'Revoke', exact: true }).click()
-      await withoutWaits(page, page.getByText(`“Revoke: a test” failed. ${HELD_UP}`))
-      portal.answer = undefined
-      await openView(page, 'Import')
-      const file = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from('id,name\n2,Fagus\n') }
-      await page.getByLabel('Drop a spreadsheet here').setInputFiles(file)
-      portal.answer = PAGE
-      await page.getByRole('button', { name: 'Check the file' }).click()
-      await withoutWaits(page, page.locator('main').getByText(HELD_UP))
-      portal.answer = undefined
-      // The check goes on by itself.
-      await withoutWaits(page, page.getByText('Added: 1'))
-    },
-  )
+  inBrowser('says that nothing was revoked or imported, lets a change of many wait', async ({ page, service, t }) => {
+    const portal = await Portal.start(t, service.port)
+    const { token } = await service.issueToken(['plants:read'])
+    await service.create({ id: 1, name: 'Ficus' })
+    await page.clock.install()
+    await page.goto(`${portal.address}/#token=${SECRET}`)
+    await page.getByLabel('Select 1', { exact: true }).check()
+    await page.getByRole('button', { name: 'Delete', exact: true }).first().click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Delete/ })
+      .waitFor()
+    portal.answer = PAGE
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Delete/ })
+      .click()
+    await withoutWaits(page, page.getByText('1 change waits on this device.'))
+    await line(page).getByText(HELD_UP).waitFor()
+    assert.deepEqual(await storedPlant(service, 1), { id: 1, name: 'Ficus' })
+    portal.answer = undefined
+    await page.clock.runFor(8000)
+    await page.locator('.waiting-line a').waitFor({ state: 'detached' })
+    assert.equal(await storedPlant(service, 1), undefined)
+    await openView(page, 'Tokens')
+    await page.getByRole('button', { name: `Revoke: a test (${token.id})` }).click()
+    portal.answer = PAGE
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click()
+    await withoutWaits(page, page.getByText(`“Revoke: a test” failed. ${HELD_UP}`))
+    portal.answer = undefined
+    await openView(page, 'Import')
+    const file = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from('id,name\n2,Fagus\n') }
+    await page.getByLabel('Drop a spreadsheet here').setInputFiles(file)
+    portal.answer = PAGE
+    await page.getByRole('button', { name: 'Check the file' }).click()
+    await withoutWaits(page, page.locator('main').getByText(HELD_UP))
+    portal.answer = undefined
+    // The check goes on by itself.
+    await withoutWaits(page, page.getByText('Added: 1'))
+  })
 
   inBrowser(
     'keeps no page of another program on the device, and no cache of others away from them',

@@ -17,44 +17,38 @@ async function chooseByKeyboard(page: Page, name: string, buffer: Buffer): Promi
 suite('the page, for imports,', () => {
   const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    'detects Windows-1252, and reads the file in another encoding that the person chooses',
-    async ({ page, service }) => {
-      await empty(service)
-      await choose(page, 'plants.csv', Buffer.from('id,name\n1,Häberlea «ferdinandi»\n', 'latin1'))
-      await page.getByRole('cell', { name: 'Häberlea «ferdinandi»' }).waitFor()
-      await page.getByLabel('Encoding').selectOption('utf-8')
-      await page.getByRole('cell', { name: 'H�berlea' }).waitFor()
-      await page.getByLabel('Encoding').selectOption('windows-1252')
-      await page.getByRole('cell', { name: 'Häberlea «ferdinandi»' }).waitFor()
-      await importAll(page)
-      assert.deepEqual(await stored(service), [['1', 'Häberlea «ferdinandi»']])
-    },
-  )
+  inBrowser('detects Windows-1252, and reads in the encoding that the person chooses', async ({ page, service }) => {
+    await empty(service)
+    await choose(page, 'plants.csv', Buffer.from('id,name\n1,Häberlea «ferdinandi»\n', 'latin1'))
+    await page.getByRole('cell', { name: 'Häberlea «ferdinandi»' }).waitFor()
+    await page.getByLabel('Encoding').selectOption('utf-8')
+    await page.getByRole('cell', { name: 'H�berlea' }).waitFor()
+    await page.getByLabel('Encoding').selectOption('windows-1252')
+    await page.getByRole('cell', { name: 'Häberlea «ferdinandi»' }).waitFor()
+    await importAll(page)
+    assert.deepEqual(await stored(service), [['1', 'Häberlea «ferdinandi»']])
+  })
 
-  onPhone(
-    'takes quotation marks for letters in a file with tabs, and lets the person say so',
-    async ({ page, service }) => {
-      await empty(service)
-      const rows = ['id\tname\tnote', '1\tAbies "alba"\t"Old mill', '2\tAcer\t', '3\tTaxus\t15" high', '']
-      await choose(page, 'occurrences.tsv', Buffer.from(rows.join('\n')))
-      await page.getByRole('cell', { name: 'Abies "alba"' }).waitFor()
-      const marks = page.getByLabel('Texts are in quotation marks')
-      await marks.waitFor()
-      assert.equal(await marks.isChecked(), false)
-      await assertAtBothSizes(page)
-      await marks.click()
-      await page.getByText('A quotation mark is misplaced').waitFor()
-      await marks.click()
-      await page.getByRole('checkbox', { name: 'Texts are in quotation marks', checked: false }).waitFor()
-      await importAll(page)
-      assert.deepEqual(await stored(service), [
-        ['1', 'Abies "alba"'],
-        ['2', 'Acer'],
-        ['3', 'Taxus'],
-      ])
-    },
-  )
+  onPhone('takes quotation marks for letters in a file with tabs, or as the person says', async ({ page, service }) => {
+    await empty(service)
+    const rows = ['id\tname\tnote', '1\tAbies "alba"\t"Old mill', '2\tAcer\t', '3\tTaxus\t15" high', '']
+    await choose(page, 'occurrences.tsv', Buffer.from(rows.join('\n')))
+    await page.getByRole('cell', { name: 'Abies "alba"' }).waitFor()
+    const marks = page.getByLabel('Texts are in quotation marks')
+    await marks.waitFor()
+    assert.equal(await marks.isChecked(), false)
+    await assertAtBothSizes(page)
+    await marks.click()
+    await page.getByText('A quotation mark is misplaced').waitFor()
+    await marks.click()
+    await page.getByRole('checkbox', { name: 'Texts are in quotation marks', checked: false }).waitFor()
+    await importAll(page)
+    assert.deepEqual(await stored(service), [
+      ['1', 'Abies "alba"'],
+      ['2', 'Acer'],
+      ['3', 'Taxus'],
+    ])
+  })
 
   onPhone('checks, names each refused row, and saves a report, by keyboard alone', async (opened) => {
     const { page, service } = opened

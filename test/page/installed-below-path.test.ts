@@ -49,10 +49,8 @@ suite('the pages of two services that a device keeps', () => {
             return [name.split(' ')[1], requests.map(({ url }) => url)]
           })))`)
         const found = kept.map(([scope]) => scope)
-        assert.deepEqual(
-          found,
-          paths.map((path) => `${proxy.origin}${path}/`),
-        )
+        const wanted = paths.map((path) => `${proxy.origin}${path}/`)
+        assert.deepEqual(found, wanted)
         for (const [scope, addresses] of kept) {
           assert.ok(addresses.includes(scope) && addresses.includes(`${scope}page/page.js`))
           const shown = addresses.filter((address) => !address.startsWith(scope))

@@ -190,24 +190,20 @@ suite('the page that a device keeps', () => {
     },
   )
 
-  inBrowser(
-    'follows the version of the service, where a browser keeps none',
-    { token: null },
-    async ({ page, service, t }) => {
-      const { address, serve } = await withUpgrades(t, service)
-      await page.addInitScript(`Object.defineProperty(Navigator.prototype, 'serviceWorker', { get: () => undefined })`)
-      const first = page.waitForResponse(/worker\.js$/)
-      await page.goto(`${address}#token=${SECRET}`)
-      await first
-      serve('2')
-      const loads = loadsOf(page)
-      await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
-      await until(
-        () => loads.count === 1,
-        () => `the page has loaded ${loads.count} times`,
-      )
-    },
-  )
+  inBrowser('follows the version of the service where none is kept', { token: null }, async ({ page, service, t }) => {
+    const { address, serve } = await withUpgrades(t, service)
+    await page.addInitScript(`Object.defineProperty(Navigator.prototype, 'serviceWorker', { get: () => undefined })`)
+    const first = page.waitForResponse(/worker\.js$/)
+    await page.goto(`${address}#token=${SECRET}`)
+    await first
+    serve('2')
+    const loads = loadsOf(page)
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
+    await until(
+      () => loads.count === 1,
+      () => `the page has loaded ${loads.count} times`,
+    )
+  })
 
   inBrowser(
     'is taken away where the page is switched off',

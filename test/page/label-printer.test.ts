@@ -68,80 +68,74 @@ const withPrinter = ({ context }: Opened): Promise<unknown> =>
 suite('labels for label printers', () => {
   const { inBrowser } = pageTests()
 
-  inBrowser(
-    'are commands that print only pictures, whose codes a scanner reads, also where the person shifts them',
-    async (opened) => {
-      const { page } = opened
-      const asked: string[] = []
-      page.on('request', (request) => asked.push(new URL(request.url()).pathname))
-      await open(opened)
-      await page.getByLabel('Labels on').selectOption('roll')
-      await page.getByText('Label printers (ZPL)').click()
-      assert.ok(!asked.includes('/page/label-printer.js'), 'the page loads the commands of printers unasked')
-      const [width, height] = [62 / 25.4, 29 / 25.4]
-      for (const dpi of [203, 300]) {
-        await page.getByLabel('Resolution of the printer').selectOption(String(dpi))
-        const { name, text } = await textOf(page, 'Save as ZPL')
-        assert.equal(name, 'labels.zpl')
-        const labels = labelsIn(text)
-        assert.equal(labels.length, PLANTS.length)
-        for (const label of labels) {
-          assert.deepEqual([label.width, label.height], [Math.round(width * dpi), Math.round(height * dpi)])
-        }
-        const codes = (await Promise.all(labels.map((label) => codesIn(pictureOf(label))))).flat()
-        assert.deepEqual(codes.map(({ text: code }) => code).toSorted(), EXPECTED, `${dpi} dpi`)
+  inBrowser('are commands that print only pictures, whose codes a scanner reads, also shifted', async (opened) => {
+    const { page } = opened
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await open(opened)
+    await page.getByLabel('Labels on').selectOption('roll')
+    await page.getByText('Label printers (ZPL)').click()
+    assert.ok(!asked.includes('/page/label-printer.js'), 'the page loads the commands of printers unasked')
+    const [width, height] = [62 / 25.4, 29 / 25.4]
+    for (const dpi of [203, 300]) {
+      await page.getByLabel('Resolution of the printer').selectOption(String(dpi))
+      const { name, text } = await textOf(page, 'Save as ZPL')
+      assert.equal(name, 'labels.zpl')
+      const labels = labelsIn(text)
+      assert.equal(labels.length, PLANTS.length)
+      for (const label of labels) {
+        assert.deepEqual([label.width, label.height], [Math.round(width * dpi), Math.round(height * dpi)])
       }
-      await page.reload()
-      await page.getByRole('button', { name: 'Add all that match' }).click()
-      await page.getByText('Label printers (ZPL)').click()
-      assert.equal(await page.getByLabel('Resolution of the printer').inputValue(), '300')
-      const placed = async () => {
-        const { text } = await textOf(page, 'Save as ZPL')
-        const codes = (await Promise.all(labelsIn(text).map((label) => codesIn(pictureOf(label))))).flat()
-        return new Map(codes.map(({ text: code, position }) => [code, position.topLeft.x]))
-      }
-      const before = await placed()
-      const shift = page.getByLabel('Shift to the right, to the left below 0, mm')
-      await shift.fill('-2')
-      for (const [code, at] of await placed()) {
-        const moved = at - (before.get(code) ?? assert.fail(code))
-        assert.ok(Math.abs(moved + (2 / 25.4) * 300) <= 2, `${code} moves by ${moved} dots`)
-      }
-      await shift.fill('-3')
-      await page.getByText('must be from -2.5 to 2.5').waitFor()
-    },
-  )
+      const codes = (await Promise.all(labels.map((label) => codesIn(pictureOf(label))))).flat()
+      assert.deepEqual(codes.map(({ text: code }) => code).toSorted(), EXPECTED, `${dpi} dpi`)
+    }
+    await page.reload()
+    await page.getByRole('button', { name: 'Add all that match' }).click()
+    await page.getByText('Label printers (ZPL)').click()
+    assert.equal(await page.getByLabel('Resolution of the printer').inputValue(), '300')
+    const placed = async () => {
+      const { text } = await textOf(page, 'Save as ZPL')
+      const codes = (await Promise.all(labelsIn(text).map((label) => codesIn(pictureOf(label))))).flat()
+      return new Map(codes.map(({ text: code, position }) => [code, position.topLeft.x]))
+    }
+    const before = await placed()
+    const shift = page.getByLabel('Shift to the right, to the left below 0, mm')
+    await shift.fill('-2')
+    for (const [code, at] of await placed()) {
+      const moved = at - (before.get(code) ?? assert.fail(code))
+      assert.ok(Math.abs(moved + (2 / 25.4) * 300) <= 2, `${code} moves by ${moved} dots`)
+    }
+    await shift.fill('-3')
+    await page.getByText('must be from -2.5 to 2.5').waitFor()
+  })
 
-  inBrowser(
-    'are sent to a USB printer that the person chooses, or the page says that the system refuses',
-    async (opened) => {
-      const { page } = opened
-      await withPrinter(opened)
-      await page.reload()
-      await open(opened)
-      await page.getByLabel('Labels on').selectOption('roll')
-      await pressOn(page, page.getByText('Label printers (ZPL)'))
-      const send = page.getByRole('button', { name: 'Send to a USB printer' })
-      await pressOn(page, send)
-      await page.getByText('The labels were sent to the printer.').waitFor()
-      await until(page, `document.body.hasAttribute('data-closed')`)
-      const [claimed, ...parts] = await page.evaluate<string[]>('window.got')
-      assert.equal(claimed, 'claimed 3')
-      assert.equal(labelsIn(parts.join('')).length, PLANTS.length)
-      await untilFocused(page, send)
-      const refused = page.getByText('The browser could not use this printer')
-      await page.evaluate(`sessionStorage.refused = 'stalled'`)
-      await send.click()
-      await refused.waitFor()
-      await page.evaluate(`sessionStorage.refused = 'none'`)
-      await send.click()
-      await page.locator('button[aria-disabled=false]', { hasText: 'Send to a USB printer' }).waitFor()
-      assert.equal(await refused.count(), 0)
-      await page.evaluate(`sessionStorage.refused = 'yes'`)
-      await send.click()
-      await refused.waitFor()
-    },
-  )
+  inBrowser('go to a USB printer that the person chooses, or the page says that the system refuses', async (opened) => {
+    const { page } = opened
+    await withPrinter(opened)
+    await page.reload()
+    await open(opened)
+    await page.getByLabel('Labels on').selectOption('roll')
+    await pressOn(page, page.getByText('Label printers (ZPL)'))
+    const send = page.getByRole('button', { name: 'Send to a USB printer' })
+    await pressOn(page, send)
+    await page.getByText('The labels were sent to the printer.').waitFor()
+    await until(page, `document.body.hasAttribute('data-closed')`)
+    const [claimed, ...parts] = await page.evaluate<string[]>('window.got')
+    assert.equal(claimed, 'claimed 3')
+    assert.equal(labelsIn(parts.join('')).length, PLANTS.length)
+    await untilFocused(page, send)
+    const refused = page.getByText('The browser could not use this printer')
+    await page.evaluate(`sessionStorage.refused = 'stalled'`)
+    await send.click()
+    await refused.waitFor()
+    await page.evaluate(`sessionStorage.refused = 'none'`)
+    await send.click()
+    await page.locator('button[aria-disabled=false]', { hasText: 'Send to a USB printer' }).waitFor()
+    assert.equal(await refused.count(), 0)
+    await page.evaluate(`sessionStorage.refused = 'yes'`)
+    await send.click()
+    await refused.waitFor()
+  })
 
   inBrowser('are refused where bars of 203 dpi are wider than they', async (opened) => {
     const { page } = opened
@@ -155,21 +149,18 @@ suite('labels for label printers', () => {
     await page.getByRole('button', { name: 'Save as ZPL' }).waitFor()
   })
 
-  inBrowser(
-    'are saved as CSV with their addresses and every text as it is, with a warning of formulas',
-    async (opened) => {
-      const { page } = opened
-      await open(opened)
-      const { name, text } = await textOf(page, 'Save as CSV')
-      assert.equal(name, 'labels.csv')
-      const quoted = (value: string) => (/[",;]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value)
-      const rows = PLANTS.toSorted((one, other) => (one.id < other.id ? -1 : 1)).map(({ id, name: plant, tag }) =>
-        [String(id), quoted(plant), tag ?? '', `${BASE}/#/plant?id=${id}`].join(','),
-      )
-      assert.equal(text, ['\ufeffid,name,tag,address', ...rows, ''].join('\r\n'))
-      await page.getByText(/4 (?:names|texts|names and tags)/).waitFor()
-    },
-  )
+  inBrowser('are saved as CSV with addresses and every text as it is, with a warning of formulas', async (opened) => {
+    const { page } = opened
+    await open(opened)
+    const { name, text } = await textOf(page, 'Save as CSV')
+    assert.equal(name, 'labels.csv')
+    const quoted = (value: string) => (/[",;]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value)
+    const rows = PLANTS.toSorted((one, other) => (one.id < other.id ? -1 : 1)).map(({ id, name: plant, tag }) =>
+      [String(id), quoted(plant), tag ?? '', `${BASE}/#/plant?id=${id}`].join(','),
+    )
+    assert.equal(text, ['\ufeffid,name,tag,address', ...rows, ''].join('\r\n'))
+    await page.getByText(/4 (?:names|texts|names and tags)/).waitFor()
+  })
 
   inBrowser('have a test print: the frames of all labels in their places, and a scale', async (opened) => {
     const { page } = opened

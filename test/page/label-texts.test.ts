@@ -24,47 +24,44 @@ suite('texts and codes of labels', () => {
     await texts.first().waitFor({ state: 'detached' })
   })
 
-  inBrowser(
-    'have lines of own text with fields, and bars beside the QR code, as the device remembers',
-    async (opened) => {
-      const { page, address } = opened
-      await withoutDialog(opened)
-      await openLabels(opened)
-      await choose(page)
-      const line = (number: number) => page.getByLabel(`Line ${number}`, { exact: true })
-      await tabTo(page, line(1))
-      await page.keyboard.press('End')
-      await page.keyboard.type(' · {colour}')
-      await page.getByText('There is no field {colour}. The fields are {name}, {tag}, {id}, and {date}.').waitFor()
-      assert.equal(await page.locator('.preview').count(), 0)
-      for (let i = 0; i < 8; i++) await page.keyboard.press('Backspace')
-      await page.getByText('Insert into line 1:').waitFor()
-      await pressOn(page, page.getByRole('button', { name: 'Date', exact: true }))
-      await untilFocused(page, line(1))
-      assert.equal(await line(1).inputValue(), '{name} · {date}')
-      await line(3).fill('No. {id} <b>^XZ~')
-      await page.getByLabel('Code', { exact: true }).selectOption('both')
-      await page.getByText('The bars hold the id alone').waitFor()
-      const today = await page.evaluate<string>(
-        `new Intl.DateTimeFormat('en-US', { dateStyle: 'medium' }).format(new Date())`,
-      )
-      await page
-        .locator('.preview text', { hasText: today.slice(-4) })
-        .first()
-        .waitFor()
-      await page.locator('.preview text', { hasText: '<b>^XZ~' }).first().waitFor()
-      await assertAccessible(page)
-      const expected = LABELLED.flatMap(({ id }) => [String(id), `${address}#/plant?id=${id}`])
-      for (const make of [save, print]) {
-        const [drawn] = make === save ? await save(page, { isAsked: true }) : await print(page)
-        const codes = await codesOn(drawn ?? assert.fail())
-        assert.deepEqual(codes.map(({ text }) => text).toSorted(), expected.toSorted(), make.name)
-      }
-      await page.reload()
-      assert.equal(await line(1).inputValue(), '{name} · {date}')
-      assert.equal(await page.getByLabel('Code', { exact: true }).inputValue(), 'both')
-    },
-  )
+  inBrowser('have lines of text with fields, and bars beside the QR code, as the device remembers', async (opened) => {
+    const { page, address } = opened
+    await withoutDialog(opened)
+    await openLabels(opened)
+    await choose(page)
+    const line = (number: number) => page.getByLabel(`Line ${number}`, { exact: true })
+    await tabTo(page, line(1))
+    await page.keyboard.press('End')
+    await page.keyboard.type(' · {colour}')
+    await page.getByText('There is no field {colour}. The fields are {name}, {tag}, {id}, and {date}.').waitFor()
+    assert.equal(await page.locator('.preview').count(), 0)
+    for (let i = 0; i < 8; i++) await page.keyboard.press('Backspace')
+    await page.getByText('Insert into line 1:').waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Date', exact: true }))
+    await untilFocused(page, line(1))
+    assert.equal(await line(1).inputValue(), '{name} · {date}')
+    await line(3).fill('No. {id} <b>^XZ~')
+    await page.getByLabel('Code', { exact: true }).selectOption('both')
+    await page.getByText('The bars hold the id alone').waitFor()
+    const today = await page.evaluate<string>(
+      `new Intl.DateTimeFormat('en-US', { dateStyle: 'medium' }).format(new Date())`,
+    )
+    await page
+      .locator('.preview text', { hasText: today.slice(-4) })
+      .first()
+      .waitFor()
+    await page.locator('.preview text', { hasText: '<b>^XZ~' }).first().waitFor()
+    await assertAccessible(page)
+    const expected = LABELLED.flatMap(({ id }) => [String(id), `${address}#/plant?id=${id}`])
+    for (const make of [save, print]) {
+      const [drawn] = make === save ? await save(page, { isAsked: true }) : await print(page)
+      const codes = await codesOn(drawn ?? assert.fail())
+      assert.deepEqual(codes.map(({ text }) => text).toSorted(), expected.toSorted(), make.name)
+    }
+    await page.reload()
+    assert.equal(await line(1).inputValue(), '{name} · {date}')
+    assert.equal(await page.getByLabel('Code', { exact: true }).inputValue(), 'both')
+  })
 
   inBrowser('are refused where the bars of an id are wider than they, and shown with a shorter one', async (opened) => {
     const { page } = opened

@@ -121,46 +121,43 @@ suite('labels', () => {
     await page.locator('body[data-asked]').waitFor()
   })
 
-  onPhone(
-    'can be printed before their plants are entered, and lead a phone to the form for the plant',
-    async (opened) => {
-      const { page, address, service } = opened
-      await openLabels(opened)
-      await page.getByLabel('Labels on').selectOption('roll')
-      await page.getByLabel('Length of a label, mm').fill('40')
-      await page.getByLabel('Address of the service, for phones').fill('http://192.168.1.20:8080')
-      await page.getByLabel('Labels', { exact: true }).fill('0')
-      await page.getByRole('button', { name: 'Reserve ids' }).click()
-      await page.getByText('must be a whole number from 1 to 1,000').waitFor()
-      await page.getByLabel('Labels', { exact: true }).fill('3')
-      await page.keyboard.press('Enter')
-      await page.getByText('3 labels', { exact: true }).waitFor()
-      const pages = await save(page)
-      const shown = pages.map(({ width, height }) => `${Math.round(width)} x ${Math.round(height)}`)
-      assert.deepEqual(shown, Array(3).fill('62 x 40'))
-      const codes = (await Promise.all(pages.map(codesOn))).flat()
-      const ids = codes.map(({ text }) => /^http:\/\/192\.168\.1\.20:8080\/#\/plant\?id=(\d+)$/.exec(text)?.[1])
-      assert.equal(codes.length, 3)
-      const [id = ''] = ids
-      assert.deepEqual(ids, [id, String(BigInt(id) + 1n), String(BigInt(id) + 2n)])
-      const next = (await service.send('GET', '/ids')).json as { next: number }
-      assert.equal(String(next.next), String(BigInt(id) + 3n), 'nobody else gets these ids')
-      await page.goto(`${address}#/plant?id=${id}`)
-      await page.getByLabel('Name').waitFor()
-      await assertAccessible(page)
-      await tabTo(page, page.getByLabel('Name'))
-      await page.keyboard.type('Rosa “Peace”')
-      await page.keyboard.press('Enter')
-      await page.getByRole('gridcell', { name: 'Rosa “Peace”' }).waitFor()
-      await untilFocused(page, page.locator(`[role=row][data-id="${id}"]`))
-      await assertAccessible(page)
-      await assertFits(page)
-      assert.deepEqual((await service.send('GET', `/plants/${id}`)).json, { id: Number(id), name: 'Rosa “Peace”' })
-      await pressOn(page, page.getByRole('link', { name: 'Print labels' }))
-      await page.locator('.preview text', { hasText: '“Peace”' }).waitFor()
-      await page.getByText('3 labels', { exact: true }).waitFor()
-    },
-  )
+  onPhone('can be printed before their plants are entered, and lead to the form for the plant', async (opened) => {
+    const { page, address, service } = opened
+    await openLabels(opened)
+    await page.getByLabel('Labels on').selectOption('roll')
+    await page.getByLabel('Length of a label, mm').fill('40')
+    await page.getByLabel('Address of the service, for phones').fill('http://192.168.1.20:8080')
+    await page.getByLabel('Labels', { exact: true }).fill('0')
+    await page.getByRole('button', { name: 'Reserve ids' }).click()
+    await page.getByText('must be a whole number from 1 to 1,000').waitFor()
+    await page.getByLabel('Labels', { exact: true }).fill('3')
+    await page.keyboard.press('Enter')
+    await page.getByText('3 labels', { exact: true }).waitFor()
+    const pages = await save(page)
+    const shown = pages.map(({ width, height }) => `${Math.round(width)} x ${Math.round(height)}`)
+    assert.deepEqual(shown, Array(3).fill('62 x 40'))
+    const codes = (await Promise.all(pages.map(codesOn))).flat()
+    const ids = codes.map(({ text }) => /^http:\/\/192\.168\.1\.20:8080\/#\/plant\?id=(\d+)$/.exec(text)?.[1])
+    assert.equal(codes.length, 3)
+    const [id = ''] = ids
+    assert.deepEqual(ids, [id, String(BigInt(id) + 1n), String(BigInt(id) + 2n)])
+    const next = (await service.send('GET', '/ids')).json as { next: number }
+    assert.equal(String(next.next), String(BigInt(id) + 3n), 'nobody else gets these ids')
+    await page.goto(`${address}#/plant?id=${id}`)
+    await page.getByLabel('Name').waitFor()
+    await assertAccessible(page)
+    await tabTo(page, page.getByLabel('Name'))
+    await page.keyboard.type('Rosa “Peace”')
+    await page.keyboard.press('Enter')
+    await page.getByRole('gridcell', { name: 'Rosa “Peace”' }).waitFor()
+    await untilFocused(page, page.locator(`[role=row][data-id="${id}"]`))
+    await assertAccessible(page)
+    await assertFits(page)
+    assert.deepEqual((await service.send('GET', `/plants/${id}`)).json, { id: Number(id), name: 'Rosa “Peace”' })
+    await pressOn(page, page.getByRole('link', { name: 'Print labels' }))
+    await page.locator('.preview text', { hasText: '“Peace”' }).waitFor()
+    await page.getByText('3 labels', { exact: true }).waitFor()
+  })
 
   inBrowser('are found by the id of their plant, and added with those found by words', async (opened) => {
     const { page, service } = opened

@@ -4,9 +4,9 @@ import type { Locator, Page } from 'playwright-core'
 import { assertAtBothSizes } from '../support/accessible.ts'
 import { pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { untilKept } from '../support/kept.ts'
-import { pageTests, until } from '../support/page.ts'
+import { pageTests } from '../support/page.ts'
 import { intercept, NO_NETWORK } from '../support/page-network.ts'
-import { rowOf } from '../support/page-plants.ts'
+import { rowOf, untilShown } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { until as untilHolds } from '../support/until.ts'
 
@@ -24,9 +24,6 @@ async function shown(page: Page, service: Service, name: string, ids: readonly n
   await untilShown(page, ids)
 }
 
-const untilShown = (page: Page, ids: readonly number[]): Promise<void> =>
-  until(page, `[...document.querySelectorAll('${ROWS}')].map(({ dataset }) => dataset.id).join() === '${ids.join()}'`)
-
 const setHidden = (page: Page, isHidden: boolean): Promise<void> =>
   page.evaluate(`(() => {
     Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} })
@@ -34,100 +31,92 @@ const setHidden = (page: Page, isHidden: boolean): Promise<void> =>
   })()`)
 
 suite('the page, while it has lost the service,', () => {
-  const { inBrowser, onPhone } = pageTests()
+  const { inBrowser, onPhone } = pageTests({ expected: NO_NETWORK })
 
-  onPhone(
-    'greys the plants of the search before, selects none of them, and goes on with the network',
-    { expected: NO_NETWORK },
-    async ({ page, context, service }) => {
-      const first = 200
-      const names = [`Acer${first}`, `Betula${first}`] as const
-      await shown(page, service, names[1], [first + 50])
-      await shown(page, service, names[0], [first, first + 1])
-      const colour = () => page.evaluate<string>(`getComputedStyle(document.querySelector('${ROWS}')).color`)
-      const before = await colour()
-      await context.setOffline(true)
-      await page.getByLabel('Search plants').fill(names[1])
-      await connection(page).getByText(RETRYING).waitFor()
-      await connection(page).getByText(LOST).waitFor()
-      await page.getByText('These plants are those of the search before.').waitFor()
-      assert.notEqual(await colour(), before)
-      assert.ok(await selectAll(page).isDisabled())
-      assert.ok(await page.getByLabel(`Select ${first}`, { exact: true }).isDisabled())
-      await tabTo(page, rowOf(page, first))
-      await page.keyboard.press('Space')
-      assert.equal(await page.locator('.selection').count(), 0)
-      await assertAtBothSizes(page)
-      await context.setOffline(false)
-      await untilShown(page, [first + 50])
-      assert.equal(await connection(page).innerText(), '')
-      await selectAll(page).check()
-      await page.getByText('1 plant selected', { exact: true }).waitFor()
-      await assertAtBothSizes(page)
-    },
-  )
+  onPhone('greys plants of the search before, selects none, and goes on later', async ({ page, context, service }) => {
+    const first = 200
+    const names = [`Acer${first}`, `Betula${first}`] as const
+    await shown(page, service, names[1], [first + 50])
+    await shown(page, service, names[0], [first, first + 1])
+    const colour = () => page.evaluate<string>(`getComputedStyle(document.querySelector('${ROWS}')).color`)
+    const before = await colour()
+    await context.setOffline(true)
+    await page.getByLabel('Search plants').fill(names[1])
+    await connection(page).getByText(RETRYING).waitFor()
+    await connection(page).getByText(LOST).waitFor()
+    await page.getByText('These plants are those of the search before.').waitFor()
+    assert.notEqual(await colour(), before)
+    assert.ok(await selectAll(page).isDisabled())
+    assert.ok(await page.getByLabel(`Select ${first}`, { exact: true }).isDisabled())
+    await tabTo(page, rowOf(page, first))
+    await page.keyboard.press('Space')
+    assert.equal(await page.locator('.selection').count(), 0)
+    await assertAtBothSizes(page)
+    await context.setOffline(false)
+    await untilShown(page, [first + 50])
+    assert.equal(await connection(page).innerText(), '')
+    await selectAll(page).check()
+    await page.getByText('1 plant selected', { exact: true }).waitFor()
+    await assertAtBothSizes(page)
+  })
 
-  inBrowser(
-    'says so in the place that stays in sight, and reads again every few seconds, when it is pressed and when it is seen',
-    { expected: NO_NETWORK },
-    async ({ page, context, service }) => {
-      await service.create({ id: 302, name: 'Corylus' })
-      await page.clock.install()
-      await page.reload()
-      await shown(page, service, 'Carpinus', [300, 301])
-      const tries = { count: 0 }
-      const lose = () =>
-        context.route(/\/health\/ready|\/plants|\/changes|\/tags/, (route) => {
-          if (route.request().url().includes('/health/')) tries.count += 1
-          return route.abort('internetdisconnected')
-        })
-      const untilLost = async () => {
-        const isLost = async () => {
-          await page.clock.runFor(500)
-          return connection(page).getByText(LOST).isVisible()
-        }
-        await untilHolds(isLost, 'the page does not give up')
+  inBrowser('says so in sight, and reads again by itself, pressed or seen', async ({ page, context, service }) => {
+    await service.create({ id: 302, name: 'Corylus' })
+    await page.clock.install()
+    await page.reload()
+    await shown(page, service, 'Carpinus', [300, 301])
+    const tries = { count: 0 }
+    const lose = () =>
+      context.route(/\/health\/ready|\/plants|\/changes|\/tags/, (route) => {
+        if (route.request().url().includes('/health/')) tries.count += 1
+        return route.abort('internetdisconnected')
+      })
+    const untilLost = async () => {
+      const isLost = async () => {
+        await page.clock.runFor(500)
+        return connection(page).getByText(LOST).isVisible()
       }
-      await intercept(page, '**/unused', (route) => route.continue())
-      await lose()
-      await page.getByLabel('Search plants').fill('Corylus')
-      await untilLost()
-      const { count } = tries
-      await page.clock.runFor(15_000)
-      await untilHolds(() => tries.count > count, 'the page does not look again')
-      await context.unroute(/\/health\/ready|\/plants|\/changes|\/tags/)
-      await untilHolds(async () => {
-        await page.clock.runFor(1000)
-        return rowOf(page, 302).isVisible()
-      }, 'the page does not read again')
+      await untilHolds(isLost, 'the page does not give up')
+    }
+    await intercept(page, '**/unused', (route) => route.continue())
+    await lose()
+    await page.getByLabel('Search plants').fill('Corylus')
+    await untilLost()
+    const { count } = tries
+    await page.clock.runFor(15_000)
+    await untilHolds(() => tries.count > count, 'the page does not look again')
+    await context.unroute(/\/health\/ready|\/plants|\/changes|\/tags/)
+    await untilHolds(async () => {
+      await page.clock.runFor(1000)
+      return rowOf(page, 302).isVisible()
+    }, 'the page does not read again')
 
-      await lose()
-      await page.getByLabel('Search plants').fill('Carpinus')
-      await untilLost()
-      await setHidden(page, true)
-      const { count: seen } = tries
-      await page.clock.runFor(60_000)
-      assert.ok(tries.count <= seen + 1, 'a hidden page looks again')
-      await context.unroute(/\/health\/ready|\/plants|\/changes|\/tags/)
-      await setHidden(page, false)
-      await untilShown(page, [300, 301])
+    await lose()
+    await page.getByLabel('Search plants').fill('Carpinus')
+    await untilLost()
+    await setHidden(page, true)
+    const { count: seen } = tries
+    await page.clock.runFor(60_000)
+    assert.ok(tries.count <= seen + 1, 'a hidden page looks again')
+    await context.unroute(/\/health\/ready|\/plants|\/changes|\/tags/)
+    await setHidden(page, false)
+    await untilShown(page, [300, 301])
 
-      await lose()
-      await page.getByLabel('Search plants').fill('Corylus')
-      await untilLost()
-      await pressOn(page, connection(page).getByRole('button', { name: 'Try now' }))
-      await connection(page).getByText(LOST).waitFor()
-      await untilFocused(page, connection(page).getByRole('button', { name: 'Try now' }))
-      await context.unroute(/\/health\/ready|\/plants|\/changes|\/tags/)
-      await page.keyboard.press('Enter')
-      await rowOf(page, 302).waitFor()
-      await connection(page).getByText(LOST).waitFor({ state: 'detached' })
-    },
-  )
+    await lose()
+    await page.getByLabel('Search plants').fill('Corylus')
+    await untilLost()
+    await pressOn(page, connection(page).getByRole('button', { name: 'Try now' }))
+    await connection(page).getByText(LOST).waitFor()
+    await untilFocused(page, connection(page).getByRole('button', { name: 'Try now' }))
+    await context.unroute(/\/health\/ready|\/plants|\/changes|\/tags/)
+    await page.keyboard.press('Enter')
+    await rowOf(page, 302).waitFor()
+    await connection(page).getByText(LOST).waitFor({ state: 'detached' })
+  })
 
   inBrowser(
     'leaves the editor of a plant, and the form for one, where they are when the service answers again',
-    { expected: NO_NETWORK, remembers: SECRET },
+    { remembers: SECRET },
     async ({ page, service, address }) => {
       await service.create({ id: 500, name: 'Erica' })
       await page.goto(`${address}#/plant?id=500`)

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import type { Page } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
 import { assertAtBothSizes } from '../support/accessible.ts'
 import { pressAction, pressOn, signOver } from '../support/by-keyboard.ts'
 import { untilKept } from '../support/kept.ts'
 import { pageTests } from '../support/page.ts'
-import { intercept, NO_NETWORK } from '../support/page-network.ts'
+import { changesOf, intercept, NO_NETWORK } from '../support/page-network.ts'
 import { dialogOf, fill, line, nothingWaits, patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
@@ -24,136 +23,115 @@ interface Listed {
 const actionsOf = async (service: Service, title: string): Promise<readonly Listed[]> =>
   ((await service.send('GET', '/actions')).json as readonly Listed[]).filter((action) => action.title === title)
 
-/** The bodies of the requests that change plants from now on, each with its method and path. */
-function changesOf(page: Page): readonly string[] {
-  const sent: string[] = []
-  page.on('request', (request) => {
-    const { pathname } = new URL(request.url())
-    if (!['GET', 'HEAD'].includes(request.method())) sent.push(`${request.method()} ${pathname}`)
-  })
-  return sent
-}
-
 suite('changes of many plants without a network', () => {
-  const { inBrowser, onPhone, inEachLook } = pageTests()
+  const { inBrowser, onPhone, inEachLook } = pageTests({ expected: NO_NETWORK })
 
-  inEachLook(
-    'wait as one, are sent as one action, and ask where others have changed some meanwhile',
-    { expected: NO_NETWORK },
-    async ({ page, context, service }, round) => {
-      const [first, word, tag] = [1000 + 100 * round, `Hosta${round}`, `bed ${round}`]
-      await fill(service, first, 5, word, 'old')
-      await page.getByLabel(say('plants.searchTitle')).fill(word)
-      await rowOf(page, first + 4).waitFor()
+  inEachLook('wait as one, are one action, and ask about conflicts', async ({ page, context, service }, round) => {
+    const [first, word, tag] = [1000 + 100 * round, `Hosta${round}`, `bed ${round}`]
+    await fill(service, first, 5, word, 'old')
+    await page.getByLabel(say('plants.searchTitle')).fill(word)
+    await rowOf(page, first + 4).waitFor()
+    await context.setOffline(true)
+    await rename(page, first + 3, `${word} nigra`)
+    await line(page, say('waiting.count', { count: 1 }))
+    await rename(page, first + 4, `${word} alba`)
+    await line(page, say('waiting.count', { count: 2 }))
+    for (const id of [0, 1, 2, 4].map((i) => first + i))
+      await page.getByLabel(say('plants.selectOf', { id: String(id) }), { exact: true }).click()
+    await pressAction(page, say('bulk.tag'), 'Shift+Tab')
+    await dialogOf(page).getByText(say('bulk.waits')).waitFor()
+    await page.getByLabel(say('plants.tag'), { exact: true }).fill(tag)
+    await assertAtBothSizes(page)
+    await dialogOf(page)
+      .getByRole('button', { name: say('bulk.changePlants', { plants: plantsIn(4) }) })
+      .click()
+    await line(page, say('waiting.keptMany', { count: 4 }))
+    await dialogOf(page).waitFor({ state: 'detached' })
+    await rowOf(page, first).getByText(tag).waitFor()
+    await rowOf(page, first).getByText(say('waiting.mark')).waitFor()
+    await page.getByRole('link', { name: say('waiting.show') }).click()
+    const title = `${say('bulk.tag')}: ${tag}`
+    const waits = page.locator('.waiting li')
+    const group = waits.filter({ hasText: title })
+    await group.getByText(plantsIn(4)).waitFor()
+    assert.equal(await waits.count(), 2, 'the edit is one with the change of its plant')
+    await assertAtBothSizes(page)
+    await pressOn(page, page.getByRole('button', { name: say('page.about', { what: say('waiting.drop'), of: title }) }))
+    await group.waitFor({ state: 'detached' })
+    await pressOn(page, page.locator('.notice').getByRole('button', { name: say('plants.undo') }))
+    await group.getByText(plantsIn(4)).waitFor()
+
+    await patchPlant(service, first + 1, { name: 'Changed by others' })
+    await service.send('DELETE', `/plants/${first + 2}`)
+    const sent = changesOf(page)
+    await context.setOffline(false)
+    await line(page, say('waiting.held', { count: 2 }))
+    assert.equal(sent.filter((each) => each === 'POST /plants/import').length, 1)
+    await line(page, say('plants.conflictMany', { count: 2 }))
+    await pressOn(
+      page,
+      page.getByRole('button', { name: say('page.about', { what: say('waiting.decide'), of: title }) }),
+    )
+    await dialogOf(page)
+      .getByText(say('plants.conflictMany', { count: 2 }))
+      .waitFor()
+    await assertAtBothSizes(page)
+    await pressOn(page, dialogOf(page).getByRole('button', { name: say('plants.saveMine', { count: 2 }) }))
+    await nothingWaits(page)
+    assert.deepEqual(await Promise.all([0, 1, 2, 3, 4].map((i) => storedPlant(service, first + i))), [
+      { id: first, name: `${word} 0`, tag },
+      { id: first + 1, name: `${word} 1`, tag },
+      { id: first + 2, name: `${word} 2`, tag },
+      { id: first + 3, name: `${word} nigra`, tag: 'old' },
+      { id: first + 4, name: `${word} alba`, tag },
+    ])
+    const [action, ...others] = await actionsOf(service, title)
+    assert.deepEqual(others, [])
+    assert.deepEqual([action?.created, action?.updated, action?.deleted], [1, 3, 0])
+  })
+
+  inBrowser('go out with another token only when its person says so', async ({ page, context, service, address }) => {
+    await fill(service, 6000, 3, 'Phlox', 'old')
+    const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
+    await signOver(page, address, secret)
+    await page.getByLabel('Search plants').fill('Phlox')
+    await rowOf(page, 6002).waitFor()
+    for (const id of [6000, 6001]) await page.getByLabel(`Select ${id}`, { exact: true }).click()
+    await pressAction(page, 'Set tag', 'Shift+Tab')
+    await page.getByLabel('Tag', { exact: true }).fill('taken over')
+    // The store has one of the changes as an action of the first token, and the page has no answer.
+    const title = 'Set tag: taken over'
+    const answerAgain = await intercept(page, '**/plants/import*', async (route) => {
+      const body = route.request().postData()?.split('\n')[0] ?? ''
+      await route.fetch({ postData: body })
       await context.setOffline(true)
-      await rename(page, first + 3, `${word} nigra`)
-      await line(page, say('waiting.count', { count: 1 }))
-      await rename(page, first + 4, `${word} alba`)
-      await line(page, say('waiting.count', { count: 2 }))
-      for (const id of [0, 1, 2, 4].map((i) => first + i))
-        await page.getByLabel(say('plants.selectOf', { id: String(id) }), { exact: true }).click()
-      await pressAction(page, say('bulk.tag'), 'Shift+Tab')
-      await dialogOf(page).getByText(say('bulk.waits')).waitFor()
-      await page.getByLabel(say('plants.tag'), { exact: true }).fill(tag)
-      await assertAtBothSizes(page)
-      await dialogOf(page)
-        .getByRole('button', { name: say('bulk.changePlants', { plants: plantsIn(4) }) })
-        .click()
-      await line(page, say('waiting.keptMany', { count: 4 }))
-      await dialogOf(page).waitFor({ state: 'detached' })
-      await rowOf(page, first).getByText(tag).waitFor()
-      await rowOf(page, first).getByText(say('waiting.mark')).waitFor()
-      await page.getByRole('link', { name: say('waiting.show') }).click()
-      const title = `${say('bulk.tag')}: ${tag}`
-      const waits = page.locator('.waiting li')
-      const group = waits.filter({ hasText: title })
-      await group.getByText(plantsIn(4)).waitFor()
-      assert.equal(await waits.count(), 2, 'the edit is one with the change of its plant')
-      await assertAtBothSizes(page)
-      await pressOn(
-        page,
-        page.getByRole('button', { name: say('page.about', { what: say('waiting.drop'), of: title }) }),
-      )
-      await group.waitFor({ state: 'detached' })
-      await pressOn(page, page.locator('.notice').getByRole('button', { name: say('plants.undo') }))
-      await group.getByText(plantsIn(4)).waitFor()
-
-      await patchPlant(service, first + 1, { name: 'Changed by others' })
-      await service.send('DELETE', `/plants/${first + 2}`)
-      const sent = changesOf(page)
-      await context.setOffline(false)
-      await line(page, say('waiting.held', { count: 2 }))
-      assert.equal(sent.filter((each) => each === 'POST /plants/import').length, 1)
-      await line(page, say('plants.conflictMany', { count: 2 }))
-      await pressOn(
-        page,
-        page.getByRole('button', { name: say('page.about', { what: say('waiting.decide'), of: title }) }),
-      )
-      await dialogOf(page)
-        .getByText(say('plants.conflictMany', { count: 2 }))
-        .waitFor()
-      await assertAtBothSizes(page)
-      await pressOn(page, dialogOf(page).getByRole('button', { name: say('plants.saveMine', { count: 2 }) }))
-      await nothingWaits(page)
-      assert.deepEqual(await Promise.all([0, 1, 2, 3, 4].map((i) => storedPlant(service, first + i))), [
-        { id: first, name: `${word} 0`, tag },
-        { id: first + 1, name: `${word} 1`, tag },
-        { id: first + 2, name: `${word} 2`, tag },
-        { id: first + 3, name: `${word} nigra`, tag: 'old' },
-        { id: first + 4, name: `${word} alba`, tag },
-      ])
-      const [action, ...others] = await actionsOf(service, title)
-      assert.deepEqual(others, [])
-      assert.deepEqual([action?.created, action?.updated, action?.deleted], [1, 3, 0])
-    },
-  )
-
-  inBrowser(
-    'go out with another token only when its person says so, as an action of that token',
-    { expected: NO_NETWORK },
-    async ({ page, context, service, address }) => {
-      await fill(service, 6000, 3, 'Phlox', 'old')
-      const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
-      await signOver(page, address, secret)
-      await page.getByLabel('Search plants').fill('Phlox')
-      await rowOf(page, 6002).waitFor()
-      for (const id of [6000, 6001]) await page.getByLabel(`Select ${id}`, { exact: true }).click()
-      await pressAction(page, 'Set tag', 'Shift+Tab')
-      await page.getByLabel('Tag', { exact: true }).fill('taken over')
-      // The store has one of the changes as an action of the first token, and the page has no answer.
-      const title = 'Set tag: taken over'
-      const answerAgain = await intercept(page, '**/plants/import*', async (route) => {
-        const body = route.request().postData()?.split('\n')[0] ?? ''
-        await route.fetch({ postData: body })
-        await context.setOffline(true)
-        await route.abort('internetdisconnected')
-      })
-      await dialogOf(page).getByRole('button', { name: 'Change 2 plants' }).click()
-      await line(page, '2 plants wait on this device until the service answers.')
-      await service.send('DELETE', `/tokens/${token.id}`)
-      await untilRefused(service, secret)
-      await answerAgain()
-      await context.setOffline(false)
-      await page.getByLabel('Access token').fill(SECRET)
-      await page.keyboard.press('Enter')
-      await line(page, '2 changes wait on this device. 2 need your decision.')
-      await page.getByRole('link', { name: 'Show them' }).click()
-      const group = page.locator('.strange li')
-      await group.getByText(title).waitFor()
-      assert.equal(await group.count(), 1)
-      await assertAtBothSizes(page)
-      assert.deepEqual(await storedPlant(service, 6001), { id: 6001, name: 'Phlox 1', tag: 'old' })
-      await page.getByRole('button', { name: 'Send them with my token' }).click()
-      await line(page, 'Nothing waits.')
-      for (const id of [6000, 6001]) assert.match((await service.send('GET', `/plants/${id}`)).body, /taken over/)
-      const updated = (await actionsOf(service, title)).map((action) => action.updated)
-      assert.deepEqual(updated, [1, 1], 'each token has an action of its own')
-    },
-  )
+      await route.abort('internetdisconnected')
+    })
+    await dialogOf(page).getByRole('button', { name: 'Change 2 plants' }).click()
+    await line(page, '2 plants wait on this device until the service answers.')
+    await service.send('DELETE', `/tokens/${token.id}`)
+    await untilRefused(service, secret)
+    await answerAgain()
+    await context.setOffline(false)
+    await page.getByLabel('Access token').fill(SECRET)
+    await page.keyboard.press('Enter')
+    await line(page, '2 changes wait on this device. 2 need your decision.')
+    await page.getByRole('link', { name: 'Show them' }).click()
+    const group = page.locator('.strange li')
+    await group.getByText(title).waitFor()
+    assert.equal(await group.count(), 1)
+    await assertAtBothSizes(page)
+    assert.deepEqual(await storedPlant(service, 6001), { id: 6001, name: 'Phlox 1', tag: 'old' })
+    await page.getByRole('button', { name: 'Send them with my token' }).click()
+    await line(page, 'Nothing waits.')
+    for (const id of [6000, 6001]) assert.match((await service.send('GET', `/plants/${id}`)).body, /taken over/)
+    const updated = (await actionsOf(service, title)).map((action) => action.updated)
+    assert.deepEqual(updated, [1, 1], 'each token has an action of its own')
+  })
 
   onPhone(
     'change only the plants that the device has seen, which the page says, as all that match are not known',
-    { expected: NO_NETWORK, remembers: SECRET },
+    { remembers: SECRET },
     async ({ page, context, service }) => {
       await fill(service, 5000, 130, 'Iris', 'wet')
       await page.reload()

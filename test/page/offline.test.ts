@@ -7,7 +7,7 @@ import { type FakeCamera, fakeCamera } from '../support/camera.ts'
 import { untilKept } from '../support/kept.ts'
 import { DESKTOP, PHONE, pageTests, until } from '../support/page.ts'
 import { choose } from '../support/page-files.ts'
-import { intercept, NO_NETWORK } from '../support/page-network.ts'
+import { changesOf, intercept, NO_NETWORK } from '../support/page-network.ts'
 import { line, nothingWaits } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 
@@ -35,25 +35,15 @@ async function keepOnDevice(page: Page, name: string): Promise<void> {
   await untilKept(page, name)
 }
 
-/** The changes that the page sends from now on, in their order. */
-function changesOf(page: Page): readonly string[] {
-  const sent: string[] = []
-  page.on('request', (request) => {
-    const { pathname } = new URL(request.url())
-    if (request.method() !== 'GET' && request.method() !== 'HEAD') sent.push(`${request.method()} ${pathname}`)
-  })
-  return sent
-}
-
 suite('where the network goes in the middle of', () => {
   let camera: FakeCamera
-  const { inBrowser, onPhone } = pageTests(
-    async () => ({}),
-    (scene) => {
+  const { inBrowser, onPhone } = pageTests({
+    args: (scene) => {
       camera = fakeCamera(scene)
       return camera.args
     },
-  )
+    expected: NO_NETWORK,
+  })
 
   for (const [viewport, first] of [
     [DESKTOP, 100],
@@ -61,7 +51,7 @@ suite('where the network goes in the middle of', () => {
   ] as const) {
     inBrowser(
       `a stocktake, the person counts on, closes the tab, and loses nothing, at ${viewport.width} pixels`,
-      { viewport, expected: NO_NETWORK, remembers: SECRET, serviceWorkers: 'allow' },
+      { viewport, remembers: SECRET, serviceWorkers: 'allow' },
       async ({ page, context, service, address }) => {
         const bed = `bed ${first}`
         for (let id = first; id < first + 20; id++) await service.create({ id, name: `Abies ${id}`, tag: bed })
@@ -146,7 +136,7 @@ suite('where the network goes in the middle of', () => {
 
   onPhone(
     'scanning, the camera and typed codes show plants as they were seen, edit them, and take new ones',
-    { expected: NO_NETWORK, remembers: SECRET, serviceWorkers: 'allow' },
+    { remembers: SECRET, serviceWorkers: 'allow' },
     async ({ page, context, service, address }) => {
       for (const id of [7, 8]) await service.create({ id, name: `Erica ${id}` })
       await keepOnDevice(page, 'Erica 8')
@@ -196,7 +186,7 @@ suite('where the network goes in the middle of', () => {
   ] as const) {
     inBrowser(
       `an import, the page says what is stored, and adds nothing twice when the person ${ending}`,
-      { viewport, expected: NO_NETWORK },
+      { viewport },
       async ({ page, context, service }) => {
         const genus = `Ginkgo${viewport.width}`
         const names = Array.from({ length: 12_500 }, (_, i) => `${genus} ${i}`)

@@ -13,9 +13,13 @@ const FREE = { authorization: null, headers: { Accept: 'text/html' } }
 
 suite('the page, for a person of an identity provider,', () => {
   let issuer: Issuer
-  const { inBrowser, onPhone } = pageTests(async (scene) => {
-    issuer = await Issuer.start(scene)
-    return issuer.settings
+  const { inBrowser, onPhone } = pageTests({
+    settings: async (scene) => {
+      issuer = await Issuer.start(scene)
+      return issuer.settings
+    },
+    token: null,
+    expected: NO_NETWORK,
   })
   const button = (page: Page) => page.getByRole('button', { name: `Sign in with ${new URL(issuer.url).host}` })
 
@@ -36,103 +40,86 @@ suite('the page, for a person of an identity provider,', () => {
     await page.getByText('Signed in as anna').waitFor()
   }
 
-  onPhone(
-    'signs in by the provider, and keeps the tokens in this tab alone',
-    { token: null, expected: NO_NETWORK },
-    async ({ page, context, service, address }) => {
-      await assertAccessible(page)
-      await assertFits(page)
-      const asked: string[] = []
-      page.on('request', (request) => asked.push(request.url()))
-      await signIn(page)
-      await page.getByRole('search').waitFor()
-      assert.equal(page.url(), `${address}#/`)
-      assert.ok(!asked.some((url) => url.startsWith(address) && /[?&#]code=/.test(url)), asked.join('\n'))
-      const id = String(Date.now())
-      await page.getByRole('button', { name: 'Add a plant' }).click()
-      await page.getByRole('button', { name: 'Change the id' }).click()
-      await page.getByLabel('Id', { exact: true }).fill(id)
-      await page.getByLabel('Name', { exact: true }).fill('Rose')
-      await page.keyboard.press('Enter')
-      await until(() => service.audited.some((line) => line.includes(`"plant":"${id}"`)), 'nothing was added')
-      const line = service.audited.find((each) => each.includes(`"plant":"${id}"`))
-      assert.match(line ?? '', /"token":"oidc:anna","tokenName":"anna"/)
-      assert.equal(await page.evaluate('localStorage.length'), 0)
-      assert.ok(
-        (await context.cookies(address)).every(({ httpOnly }) => httpOnly),
-        'only those of the provider',
-      )
-      await page.reload()
-      await page.getByText('Signed in as anna').waitFor()
-      await signOut(page)
-      await button(page).waitFor()
-      assert.equal(await page.evaluate('sessionStorage.length'), 0)
-    },
-  )
+  onPhone('signs in there, and keeps the tokens in this tab alone', async ({ page, context, service, address }) => {
+    await assertAccessible(page)
+    await assertFits(page)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await signIn(page)
+    await page.getByRole('search').waitFor()
+    assert.equal(page.url(), `${address}#/`)
+    assert.ok(!asked.some((url) => url.startsWith(address) && /[?&#]code=/.test(url)), asked.join('\n'))
+    const id = String(Date.now())
+    await page.getByRole('button', { name: 'Add a plant' }).click()
+    await page.getByRole('button', { name: 'Change the id' }).click()
+    await page.getByLabel('Id', { exact: true }).fill(id)
+    await page.getByLabel('Name', { exact: true }).fill('Rose')
+    await page.keyboard.press('Enter')
+    await until(() => service.audited.some((line) => line.includes(`"plant":"${id}"`)), 'nothing was added')
+    const line = service.audited.find((each) => each.includes(`"plant":"${id}"`))
+    assert.match(line ?? '', /"token":"oidc:anna","tokenName":"anna"/)
+    assert.equal(await page.evaluate('localStorage.length'), 0)
+    assert.ok(
+      (await context.cookies(address)).every(({ httpOnly }) => httpOnly),
+      'only those of the provider',
+    )
+    await page.reload()
+    await page.getByText('Signed in as anna').waitFor()
+    await signOut(page)
+    await button(page).waitFor()
+    assert.equal(await page.evaluate('sessionStorage.length'), 0)
+  })
 
-  inBrowser(
-    'signs in by the provider below the path of the service, and returns there',
-    { token: null, expected: NO_NETWORK },
-    async ({ page, t }) => {
-      const below = await withService(t, { ...issuer.settings, publicUrl: 'https://example.org/garden' })
-      await page.goto(`http://127.0.0.1:${below.port}/garden/#/plants?q=rose`)
-      await signIn(page)
-      await page.getByRole('search').waitFor()
-      assert.equal(page.url(), `http://127.0.0.1:${below.port}/garden/#/plants?q=rose`)
-      assert.deepEqual((await page.evaluate<string[]>('Object.keys(sessionStorage)')).toSorted(), [
-        'plantstore-own/garden',
-        'plantstore-renewal/garden',
-        'plantstore-token/garden',
-      ])
-    },
-  )
+  inBrowser('signs in by the provider below the path of the service, and returns there', async ({ page, t }) => {
+    const below = await withService(t, { ...issuer.settings, publicUrl: 'https://example.org/garden' })
+    await page.goto(`http://127.0.0.1:${below.port}/garden/#/plants?q=rose`)
+    await signIn(page)
+    await page.getByRole('search').waitFor()
+    assert.equal(page.url(), `http://127.0.0.1:${below.port}/garden/#/plants?q=rose`)
+    assert.deepEqual((await page.evaluate<string[]>('Object.keys(sessionStorage)')).toSorted(), [
+      'plantstore-own/garden',
+      'plantstore-renewal/garden',
+      'plantstore-token/garden',
+    ])
+  })
 
-  inBrowser(
-    'may send requests to the provider, and to no other address besides the service',
-    { token: null, expected: NO_NETWORK },
-    async ({ service }) => {
-      const { headers, body } = await service.send('GET', '/', FREE)
-      assert.match(String(headers['content-security-policy']), new RegExp(`connect-src 'self' ${issuer.url};`))
-      assert.ok(body.includes(`<meta name="oidc-issuer" content="${issuer.url}">`))
-      const docs = await service.send('GET', '/docs', FREE)
-      assert.match(String(docs.headers['content-security-policy']), /connect-src 'self';/)
-    },
-  )
+  inBrowser('may send requests to the provider, and to no other address besides the service', async ({ service }) => {
+    const { headers, body } = await service.send('GET', '/', FREE)
+    assert.match(String(headers['content-security-policy']), new RegExp(`connect-src 'self' ${issuer.url};`))
+    assert.ok(body.includes(`<meta name="oidc-issuer" content="${issuer.url}">`))
+    const docs = await service.send('GET', '/docs', FREE)
+    assert.match(String(docs.headers['content-security-policy']), /connect-src 'self';/)
+  })
 
-  inBrowser(
-    'renews the sign-in before it ends, and after the clock was set back, while the person works on',
-    { token: null, expected: NO_NETWORK },
-    async ({ page }) => {
-      await signIn(page)
-      const first = await page.evaluate(`sessionStorage.getItem('plantstore-token')`)
-      for (const [times, sought] of [
-        ['expiresAt: Date.now() + 29_000', 'rose'],
-        ['madeAt: Date.now() + 90_000', 'fern'],
-      ] as const) {
-        await page.evaluate(`(() => {
+  inBrowser('renews the sign-in before it ends, also by a clock set back, while people work on', async ({ page }) => {
+    await signIn(page)
+    const first = await page.evaluate(`sessionStorage.getItem('plantstore-token')`)
+    for (const [times, sought] of [
+      ['expiresAt: Date.now() + 29_000', 'rose'],
+      ['madeAt: Date.now() + 90_000', 'fern'],
+    ] as const) {
+      await page.evaluate(`(() => {
           const renewal = JSON.parse(sessionStorage.getItem('plantstore-renewal'))
           sessionStorage.setItem('plantstore-renewal', JSON.stringify({ ...renewal, ${times} }))
         })()`)
-        const renewed = page.waitForResponse(`${issuer.url}/token`)
-        await page.getByLabel('Search plants').fill(sought)
-        assert.equal((await renewed).status(), 200)
-        await untilInPage(
-          page,
-          `JSON.parse(sessionStorage.getItem('plantstore-renewal') ?? 'null')?.madeAt <= Date.now()`,
-        )
-      }
-      await openView(page, 'Tokens')
-      await page.getByRole('heading', { name: 'All tokens' }).waitFor()
-      // The page keeps the new token once it has read the answer.
-      await untilInPage(page, `sessionStorage.getItem('plantstore-token') !== ${JSON.stringify(first)}`)
-      await page.reload()
-      await page.getByText('Signed in as anna').waitFor()
-    },
-  )
+      const renewed = page.waitForResponse(`${issuer.url}/token`)
+      await page.getByLabel('Search plants').fill(sought)
+      assert.equal((await renewed).status(), 200)
+      await untilInPage(
+        page,
+        `JSON.parse(sessionStorage.getItem('plantstore-renewal') ?? 'null')?.madeAt <= Date.now()`,
+      )
+    }
+    await openView(page, 'Tokens')
+    await page.getByRole('heading', { name: 'All tokens' }).waitFor()
+    // The page keeps the new token once it has read the answer.
+    await untilInPage(page, `sessionStorage.getItem('plantstore-token') !== ${JSON.stringify(first)}`)
+    await page.reload()
+    await page.getByText('Signed in as anna').waitFor()
+  })
 
   inBrowser(
-    'keeps everything typed when the sign-in has expired, until the person has signed in again',
-    { token: null, expected: NO_NETWORK },
+    'keeps all that is typed while the sign-in has expired, until the next one',
     async ({ page, address, t }) => {
       issuer.renews = false
       t.after(() => {
@@ -157,7 +144,6 @@ suite('the page, for a person of an identity provider,', () => {
 
   inBrowser(
     'signs nobody in with an answer that it did not ask for, or that is not the answer of the provider',
-    { token: null, expected: NO_NETWORK },
     async ({ page, address }) => {
       const asked: string[] = []
       page.on('request', (request) => asked.push(request.url()))
@@ -188,21 +174,17 @@ suite('the page, for a person of an identity provider,', () => {
     },
   )
 
-  inBrowser(
-    'says what is wrong when the provider is away or gives no rights here, and still takes tokens',
-    { token: null, expected: NO_NETWORK },
-    async ({ page }) => {
-      await issuer.leave()
-      await pressOn(page, button(page))
-      await page.getByRole('alert').filter({ hasText: 'does not answer, or not to this page' }).waitFor()
-      await assertAccessible(page)
-      await issuer.comeBack()
-      await page.getByLabel('Access token').fill(await issuer.sign({ scope: 'none' }))
-      await page.keyboard.press('Enter')
-      await page.getByText('You have no rights in this service.').waitFor()
-      await page.getByLabel('Access token').fill(await issuer.sign({ aud: 'else' }))
-      await page.keyboard.press('Enter')
-      await page.getByText('The access token has a wrong claim aud, or none.').waitFor()
-    },
-  )
+  inBrowser('says that the provider is away or gives no rights here, and still takes tokens', async ({ page }) => {
+    await issuer.leave()
+    await pressOn(page, button(page))
+    await page.getByRole('alert').filter({ hasText: 'does not answer, or not to this page' }).waitFor()
+    await assertAccessible(page)
+    await issuer.comeBack()
+    await page.getByLabel('Access token').fill(await issuer.sign({ scope: 'none' }))
+    await page.keyboard.press('Enter')
+    await page.getByText('You have no rights in this service.').waitFor()
+    await page.getByLabel('Access token').fill(await issuer.sign({ aud: 'else' }))
+    await page.keyboard.press('Enter')
+    await page.getByText('The access token has a wrong claim aud, or none.').waitFor()
+  })
 })

@@ -32,12 +32,12 @@ const ofTokens = async (page: Page): Promise<string[]> => {
 }
 
 suite('a visitor of the public view', () => {
-  const { inBrowser, onPhone } = pageTests(async () => ({ public: 'house/' }))
+  const { inBrowser, onPhone } = pageTests({ settings: async () => ({ public: 'house/' }), token: null })
 
   for (const viewport of [undefined, PHONE]) {
     inBrowser(
       `searches and reads, and is offered nothing else${viewport === undefined ? '' : ', on a phone'}`,
-      { token: null, ...(viewport && { viewport }) },
+      viewport === undefined ? {} : { viewport },
       async ({ page, service }) => {
         await hasPlants(service)
         const refused: string[] = []
@@ -62,90 +62,70 @@ suite('a visitor of the public view', () => {
   }
 
   for (const [locale, words] of SIGN_IN) {
-    onPhone(
-      `sees the plant of a scanned label in the language of a browser in ${locale}`,
-      { token: null, locale },
-      async ({ page, address, service }) => {
-        await hasPlants(service)
-        await page.goto(`${address}#plant?id=1`)
-        await page.getByRole('heading', { name: 'Aloe vera' }).waitFor()
-        await openMenu(page)
-        await page.getByRole('button', { name: words, exact: true }).waitFor()
-        await assertAtBothSizes(page)
-      },
-    )
-  }
-
-  inBrowser(
-    'signs in from the menu at the same plant, and is a visitor again after the end of the session',
-    { token: null },
-    async ({ page, address, service }) => {
+    onPhone(`sees the plant of a label in the language ${locale}`, { locale }, async ({ page, address, service }) => {
       await hasPlants(service)
       await page.goto(`${address}#plant?id=1`)
       await page.getByRole('heading', { name: 'Aloe vera' }).waitFor()
       await openMenu(page)
-      await pressOn(page, page.getByRole('button', { name: 'Sign in', exact: true }))
-      await page.getByRole('button', { name: 'Look without signing in' }).waitFor()
-      await page.getByLabel('Access token').fill(SECRET)
-      await page.keyboard.press('Enter')
-      await page.getByRole('button', { name: 'Edit: 1' }).waitFor()
-      await page.getByRole('heading', { name: 'History' }).waitFor()
-      const mine = await ofTokens(page)
-      for (const name of ['Edit', 'Stocktake', 'Labels', 'History']) assert.ok(mine.includes(name), `${name}: ${mine}`)
-      await signOut(page)
-      await page.getByRole('button', { name: 'Edit: 1' }).waitFor({ state: 'detached' })
-      await page.getByRole('heading', { name: 'Aloe vera' }).waitFor()
-      assert.deepEqual(await ofTokens(page), [])
-      await openMenu(page)
-      await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
-    },
-  )
-
-  inBrowser(
-    'follows the link of a list in the order of the last changes, which needs a token',
-    { token: null },
-    async ({ page, address, service }) => {
-      await hasPlants(service)
-      await page.goto(`${address}#plants?tagPrefix=house/&sort=-changed`)
-      await page.reload()
-      await page.getByRole('link', { name: '1', exact: true }).waitFor()
-      assert.equal(await page.getByLabel('Access token').count(), 0)
-    },
-  )
-
-  inBrowser(
-    'is told that a page of people with a token needs one, and signs in there',
-    { token: null },
-    async ({ page, address }) => {
-      for (const view of ['deleted', 'tokens', 'actions']) {
-        await page.goto(`${address}#${view}`)
-        await page.getByText('Only people who sign in see this page.').waitFor()
-        await page.reload()
-      }
+      await page.getByRole('button', { name: words, exact: true }).waitFor()
       await assertAtBothSizes(page)
-      await pressOn(page, page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }))
-      await page.getByLabel('Access token').fill(SECRET)
-      await page.keyboard.press('Enter')
-      await page.getByRole('heading', { name: 'Last actions' }).waitFor()
-    },
-  )
+    })
+  }
 
-  inBrowser(
-    'goes on without signing in, and signs in by a link without a question',
-    { token: null },
-    async ({ page, address }) => {
-      await openMenu(page)
-      await pressOn(page, page.getByRole('button', { name: 'Sign in', exact: true }))
-      await pressOn(page, page.getByRole('button', { name: 'Look without signing in' }))
-      await page.getByRole('searchbox').waitFor()
-      await page.goto(`${address}#token=${SECRET}`)
-      await page.getByRole('button', { name: 'Add a plant' }).waitFor()
-    },
-  )
+  inBrowser('signs in from the menu at a plant, and is a visitor again later', async ({ page, address, service }) => {
+    await hasPlants(service)
+    await page.goto(`${address}#plant?id=1`)
+    await page.getByRole('heading', { name: 'Aloe vera' }).waitFor()
+    await openMenu(page)
+    await pressOn(page, page.getByRole('button', { name: 'Sign in', exact: true }))
+    await page.getByRole('button', { name: 'Look without signing in' }).waitFor()
+    await page.getByLabel('Access token').fill(SECRET)
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Edit: 1' }).waitFor()
+    await page.getByRole('heading', { name: 'History' }).waitFor()
+    const mine = await ofTokens(page)
+    for (const name of ['Edit', 'Stocktake', 'Labels', 'History']) assert.ok(mine.includes(name), `${name}: ${mine}`)
+    await signOut(page)
+    await page.getByRole('button', { name: 'Edit: 1' }).waitFor({ state: 'detached' })
+    await page.getByRole('heading', { name: 'Aloe vera' }).waitFor()
+    assert.deepEqual(await ofTokens(page), [])
+    await openMenu(page)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+  })
+
+  inBrowser('follows the link of a list by last changes, which needs a token', async ({ page, address, service }) => {
+    await hasPlants(service)
+    await page.goto(`${address}#plants?tagPrefix=house/&sort=-changed`)
+    await page.reload()
+    await page.getByRole('link', { name: '1', exact: true }).waitFor()
+    assert.equal(await page.getByLabel('Access token').count(), 0)
+  })
+
+  inBrowser('is told that a page of people with a token needs one, and signs in there', async ({ page, address }) => {
+    for (const view of ['deleted', 'tokens', 'actions']) {
+      await page.goto(`${address}#${view}`)
+      await page.getByText('Only people who sign in see this page.').waitFor()
+      await page.reload()
+    }
+    await assertAtBothSizes(page)
+    await pressOn(page, page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }))
+    await page.getByLabel('Access token').fill(SECRET)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Last actions' }).waitFor()
+  })
+
+  inBrowser('goes on without signing in, and signs in by a link without a question', async ({ page, address }) => {
+    await openMenu(page)
+    await pressOn(page, page.getByRole('button', { name: 'Sign in', exact: true }))
+    await pressOn(page, page.getByRole('button', { name: 'Look without signing in' }))
+    await page.getByRole('searchbox').waitFor()
+    await page.goto(`${address}#token=${SECRET}`)
+    await page.getByRole('button', { name: 'Add a plant' }).waitFor()
+  })
 
   inBrowser(
     'is told that a kept token was refused, in place of the view',
-    { token: null, remembers: 'ps_nonsense' },
+    { remembers: 'ps_nonsense' },
     async ({ page }) => {
       await page.getByRole('alert').waitFor()
       await page.getByLabel('Access token').waitFor()

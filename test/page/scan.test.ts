@@ -16,13 +16,13 @@ const HOST = 'plants.test'
 
 suite('the page, for a person who scans labels,', () => {
   let camera: FakeCamera
-  const { inBrowser, onPhone } = pageTests(
-    async () => ({ publicUrl: 'https://plants.example' }),
-    (scene) => {
+  const { inBrowser, onPhone } = pageTests({
+    settings: async () => ({ publicUrl: 'https://plants.example' }),
+    args: (scene) => {
       camera = fakeCamera(scene)
       return [...camera.args, `--host-resolver-rules=MAP ${HOST} 127.0.0.1`]
     },
-  )
+  })
 
   /** Opens the camera before an empty picture. */
   const open = async ({ page, service, address }: Opened) => {
@@ -39,63 +39,60 @@ suite('the page, for a person who scans labels,', () => {
       .getByRole('heading', { name: `Plant ${id}`, exact: true })
       .or(page.getByRole('gridcell', { name: `No. ${id}`, exact: true }))
 
-  onPhone(
-    'opens the plant of each label and the form for a new one, and goes on, by keyboard alone',
-    async (opened) => {
-      const free = 901
-      const { page, service, address } = opened
-      const asked: string[] = []
-      page.on('request', (request) => asked.push(new URL(request.url()).pathname))
-      await page.reload()
-      await page.locator('#search').waitFor()
-      assert.ok(!asked.some((path) => path.includes('zxing')), 'the page loads ZXing without a camera')
-      await open(opened)
-      assert.deepEqual(asked.filter((path) => path.includes('zxing')).toSorted(), [
-        '/page/zxing.js',
-        '/page/zxing_reader.wasm',
-      ])
-      await page.goto(address)
-      await pressOn(page, page.getByRole('link', { name: 'Scan', exact: true }))
-      camera.show(`${address}#/plant?id=7`)
-      await heading(page, 7).waitFor()
-      await page.getByRole('gridcell', { name: 'Acer griseum' }).waitFor()
-      await assertAtBothSizes(page)
-      // Of several labels, the one in the middle counts.
-      camera.show(...[7, 8, 9].map((id) => `https://plants.example/#/plant?id=${id}`))
-      await page.getByRole('gridcell', { name: 'Begonia rex' }).waitFor()
+  onPhone('opens the plant of each label or the form for a new one, and goes on, by keyboard alone', async (opened) => {
+    const free = 901
+    const { page, service, address } = opened
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await page.reload()
+    await page.locator('#search').waitFor()
+    assert.ok(!asked.some((path) => path.includes('zxing')), 'the page loads ZXing without a camera')
+    await open(opened)
+    assert.deepEqual(asked.filter((path) => path.includes('zxing')).toSorted(), [
+      '/page/zxing.js',
+      '/page/zxing_reader.wasm',
+    ])
+    await page.goto(address)
+    await pressOn(page, page.getByRole('link', { name: 'Scan', exact: true }))
+    camera.show(`${address}#/plant?id=7`)
+    await heading(page, 7).waitFor()
+    await page.getByRole('gridcell', { name: 'Acer griseum' }).waitFor()
+    await assertAtBothSizes(page)
+    // Of several labels, the one in the middle counts.
+    camera.show(...[7, 8, 9].map((id) => `https://plants.example/#/plant?id=${id}`))
+    await page.getByRole('gridcell', { name: 'Begonia rex' }).waitFor()
 
-      camera.show(`${address}#/plant?id=${free}`)
-      await heading(page, free).waitFor()
-      await untilFocused(page, page.getByLabel('Name'))
-      await page.getByText('The camera waits while you type.').waitFor()
-      camera.show(`${address}#/plant?id=9`)
-      await page.keyboard.type('Dahlia “Thomas”')
-      await assertAtBothSizes(page)
-      assert.equal(await heading(page, free).count(), 1, 'a label takes the form away while somebody types')
-      await page.keyboard.press('Enter')
-      await page.getByRole('gridcell', { name: 'Cyclamen coum' }).waitFor()
-      assert.deepEqual((await service.send('GET', `/plants/${free}`)).json, { id: free, name: 'Dahlia “Thomas”' })
-      await page.waitForURL(/#\/scan\?id=9$/)
+    camera.show(`${address}#/plant?id=${free}`)
+    await heading(page, free).waitFor()
+    await untilFocused(page, page.getByLabel('Name'))
+    await page.getByText('The camera waits while you type.').waitFor()
+    camera.show(`${address}#/plant?id=9`)
+    await page.keyboard.type('Dahlia “Thomas”')
+    await assertAtBothSizes(page)
+    assert.equal(await heading(page, free).count(), 1, 'a label takes the form away while somebody types')
+    await page.keyboard.press('Enter')
+    await page.getByRole('gridcell', { name: 'Cyclamen coum' }).waitFor()
+    assert.deepEqual((await service.send('GET', `/plants/${free}`)).json, { id: free, name: 'Dahlia “Thomas”' })
+    await page.waitForURL(/#\/scan\?id=9$/)
 
-      // A hand scanner types what it reads, and then presses Enter.
-      await tabTo(page, page.getByLabel('Id of a label'))
-      for (const [typed, id] of [
-        [`https://plants.example/#/plant?id=8`, 8],
-        ['#7', 7],
-      ] as const) {
-        await page.keyboard.type(`${typed}\n`)
-        await heading(page, id).waitFor()
-      }
-      await pressOn(page, page.getByRole('button', { name: 'Edit: 7' }))
-      // The text of the camera may still be that of the field for ids.
-      await untilFocused(page, page.getByLabel('Name'))
-      await page.getByText('The camera waits while you type.').waitFor()
-      await page.keyboard.press('Escape')
-      await page.getByText('Hold a label into the frame.').waitFor()
-      camera.show(`${address}#/plant?id=8`)
-      await heading(page, 8).waitFor()
-    },
-  )
+    // A hand scanner types what it reads, and then presses Enter.
+    await tabTo(page, page.getByLabel('Id of a label'))
+    for (const [typed, id] of [
+      [`https://plants.example/#/plant?id=8`, 8],
+      ['#7', 7],
+    ] as const) {
+      await page.keyboard.type(`${typed}\n`)
+      await heading(page, id).waitFor()
+    }
+    await pressOn(page, page.getByRole('button', { name: 'Edit: 7' }))
+    // The text of the camera may still be that of the field for ids.
+    await untilFocused(page, page.getByLabel('Name'))
+    await page.getByText('The camera waits while you type.').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByText('Hold a label into the frame.').waitFor()
+    camera.show(`${address}#/plant?id=8`)
+    await heading(page, 8).waitFor()
+  })
 
   inBrowser('shows codes of others as text, and opens none of them', async (opened) => {
     const { page, address, service } = opened
@@ -138,50 +135,47 @@ suite('the page, for a person who scans labels,', () => {
 
   // Digits behind Shift. The tests of typed codes read those of all keyboards.
   for (const [name, keyboard] of Object.entries(KEYBOARDS).filter(([each]) => each === 'French')) {
-    inBrowser(
-      `asks once whether a scanner on a ${name} keyboard reads the right id, then opens its labels`,
-      async (opened) => {
-        const { page, service, address } = opened
-        await service.create({ id: -7, name: 'Dahlia merckii' })
-        await open(opened)
-        const field = page.getByLabel('Id of a label')
-        await tabTo(page, field)
-        await pressAsScanner(page, `${address}#/plant?id=8`, keyboard)
-        const accept = page.getByRole('button', { name: 'Yes, the id is 8', exact: true })
-        await accept.waitFor()
-        await page.getByRole('alert').getByText('8', { exact: true }).waitFor()
-        assert.equal(await page.getByRole('heading', { name: /^Plant/ }).count(), 0, 'the page takes the id unasked')
-        assert.equal(await field.inputValue(), '')
-        await assertAccessible(page)
-        await assertFits(page)
-        await pressOn(page, accept, 'Enter', 'Shift+Tab')
-        await heading(page, 8).waitFor()
-        await untilFocused(page, field)
-        await pressAsScanner(page, `${address}#/plant?id=7`, keyboard)
-        await heading(page, 7).waitFor()
-        // Its minus is another key, so the page asks again.
-        await pressAsScanner(page, `${address}#/plant?id=-7`, keyboard)
-        await page.getByRole('button', { name: 'Yes, the id is -7', exact: true }).click()
-        await heading(page, -7).waitFor()
-        await untilFocused(page, field)
-        await pressAsScanner(page, `http://192.168.1.20:8080/#/plant?id=9`, keyboard)
-        await page.getByRole('button', { name: 'Yes, the id is 9', exact: true }).waitFor()
-        await heading(page, -7).waitFor()
-        await pressAsScanner(page, `${address}#token=ps_secret`, keyboard)
-        await page.getByText('This code signs somebody in.').waitFor()
+    inBrowser(`asks once if a scanner on a ${name} keyboard reads the right id, then opens labels`, async (opened) => {
+      const { page, service, address } = opened
+      await service.create({ id: -7, name: 'Dahlia merckii' })
+      await open(opened)
+      const field = page.getByLabel('Id of a label')
+      await tabTo(page, field)
+      await pressAsScanner(page, `${address}#/plant?id=8`, keyboard)
+      const accept = page.getByRole('button', { name: 'Yes, the id is 8', exact: true })
+      await accept.waitFor()
+      await page.getByRole('alert').getByText('8', { exact: true }).waitFor()
+      assert.equal(await page.getByRole('heading', { name: /^Plant/ }).count(), 0, 'the page takes the id unasked')
+      assert.equal(await field.inputValue(), '')
+      await assertAccessible(page)
+      await assertFits(page)
+      await pressOn(page, accept, 'Enter', 'Shift+Tab')
+      await heading(page, 8).waitFor()
+      await untilFocused(page, field)
+      await pressAsScanner(page, `${address}#/plant?id=7`, keyboard)
+      await heading(page, 7).waitFor()
+      // Its minus is another key, so the page asks again.
+      await pressAsScanner(page, `${address}#/plant?id=-7`, keyboard)
+      await page.getByRole('button', { name: 'Yes, the id is -7', exact: true }).click()
+      await heading(page, -7).waitFor()
+      await untilFocused(page, field)
+      await pressAsScanner(page, `http://192.168.1.20:8080/#/plant?id=9`, keyboard)
+      await page.getByRole('button', { name: 'Yes, the id is 9', exact: true }).waitFor()
+      await heading(page, -7).waitFor()
+      await pressAsScanner(page, `${address}#token=ps_secret`, keyboard)
+      await page.getByText('This code signs somebody in.').waitFor()
 
-        await page.goto(`${address}#/plants`)
-        await tabTo(page, page.locator('#search'))
-        for (const [id, plant] of [
-          [8, 'Begonia rex'],
-          [-7, 'Dahlia merckii'],
-        ] as const) {
-          await pressAsScanner(page, `${address}#/plant?id=${id}`, keyboard)
-          await page.getByRole('gridcell', { name: plant }).waitFor()
-          await until(page, `document.querySelectorAll('.plants [role=row][data-id]').length === 1`)
-        }
-      },
-    )
+      await page.goto(`${address}#/plants`)
+      await tabTo(page, page.locator('#search'))
+      for (const [id, plant] of [
+        [8, 'Begonia rex'],
+        [-7, 'Dahlia merckii'],
+      ] as const) {
+        await pressAsScanner(page, `${address}#/plant?id=${id}`, keyboard)
+        await page.getByRole('gridcell', { name: plant }).waitFor()
+        await until(page, `document.querySelectorAll('.plants [role=row][data-id]').length === 1`)
+      }
+    })
   }
 
   onPhone('keeps a plant in sight that was typed at its label and not added', async (opened) => {
@@ -212,28 +206,25 @@ suite('the page, for a person who scans labels,', () => {
     await assertAtBothSizes(page)
   })
 
-  inBrowser(
-    'takes a label in the search field from a scanner with the same keyboard, and what it adds',
-    async (opened) => {
-      const { page, address } = opened
-      await open(opened)
-      await page.goto(`${address}#/plants`)
-      const search = page.locator('#search')
-      await tabTo(page, search)
-      for (const [typed, plant] of [
-        [`${address}#/plant?id=8`, 'Begonia rex'],
-        [`]Q1${address}#/plant?id=7`, 'Acer griseum'],
-        [`*${address}#/plant?id=9*\\n`, 'Cyclamen coum'],
-        [`${address}#/plant?id=8`.toUpperCase(), 'Begonia rex'],
-      ] as const) {
-        await page.keyboard.type(`${typed}\n`)
-        await page.getByRole('gridcell', { name: plant }).waitFor()
-        assert.equal(await search.inputValue(), typed)
-      }
-      await page.keyboard.type(`${address}#/plant?id=999\n`)
-      await page.getByText('No plant has the id 999 yet.').waitFor()
-    },
-  )
+  inBrowser('takes a label, and what a scanner adds to it, in the search field on any keyboard', async (opened) => {
+    const { page, address } = opened
+    await open(opened)
+    await page.goto(`${address}#/plants`)
+    const search = page.locator('#search')
+    await tabTo(page, search)
+    for (const [typed, plant] of [
+      [`${address}#/plant?id=8`, 'Begonia rex'],
+      [`]Q1${address}#/plant?id=7`, 'Acer griseum'],
+      [`*${address}#/plant?id=9*\\n`, 'Cyclamen coum'],
+      [`${address}#/plant?id=8`.toUpperCase(), 'Begonia rex'],
+    ] as const) {
+      await page.keyboard.type(`${typed}\n`)
+      await page.getByRole('gridcell', { name: plant }).waitFor()
+      assert.equal(await search.inputValue(), typed)
+    }
+    await page.keyboard.type(`${address}#/plant?id=999\n`)
+    await page.getByText('No plant has the id 999 yet.').waitFor()
+  })
 
   inBrowser('switches the camera off when the view is left, hidden or signed out', async (opened) => {
     const { page, context, address } = opened
@@ -289,49 +280,42 @@ suite('the page, for a person who scans labels,', () => {
 
   // What Chromium and ZXing say about it.
   const expected = /net::ERR_|ermissions policy|wasm|ArrayBuffer|Aborted/
-  onPhone(
-    'says what to do if the browser refuses the camera, or cannot load the reader of codes',
-    { expected },
-    async (opened) => {
-      const { page, address } = opened
-      const allow = await intercept(page, address, async (route) => {
-        const response = await route.fetch()
-        await route.fulfill({ response, headers: { ...response.headers(), 'permissions-policy': 'camera=()' } })
-      })
+  onPhone('says what to do without the camera, or without the reader of codes', { expected }, async (opened) => {
+    const { page, address } = opened
+    const allow = await intercept(page, address, async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, headers: { ...response.headers(), 'permissions-policy': 'camera=()' } })
+    })
+    await page.reload()
+    await page.goto(`${address}#/scan`)
+    await page.getByText('The browser does not let this page use the camera.').waitFor()
+    await assertAccessible(page)
+    await assertFits(page)
+    await page.getByLabel('Id of a label').fill('8')
+    await page.keyboard.press('Enter')
+    await heading(page, 8).waitFor()
+    await allow()
+    for (const file of ['zxing.js', 'zxing_reader.wasm']) {
+      const send = await intercept(page, `**/${file}`, (route) => route.abort('connectionreset'))
       await page.reload()
-      await page.goto(`${address}#/scan`)
-      await page.getByText('The browser does not let this page use the camera.').waitFor()
-      await assertAccessible(page)
-      await assertFits(page)
-      await page.getByLabel('Id of a label').fill('8')
-      await page.keyboard.press('Enter')
-      await heading(page, 8).waitFor()
-      await allow()
-      for (const file of ['zxing.js', 'zxing_reader.wasm']) {
-        const send = await intercept(page, `**/${file}`, (route) => route.abort('connectionreset'))
-        await page.reload()
-        await page.getByText('The reader of codes could not be loaded.').waitFor()
-        await send()
-        camera.show(`${address}#/plant?id=9`)
-        await page.getByRole('button', { name: 'Try again' }).click()
-        await page.getByText('Hold a label into the frame.').waitFor()
-        await heading(page, 9).waitFor()
-      }
-    },
-  )
+      await page.getByText('The reader of codes could not be loaded.').waitFor()
+      await send()
+      camera.show(`${address}#/plant?id=9`)
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await page.getByText('Hold a label into the frame.').waitFor()
+      await heading(page, 9).waitFor()
+    }
+  })
 
-  onPhone(
-    'says on a page without https that the camera needs it, and leads to the address that has it',
-    async ({ page, service }) => {
-      await page.goto(`http://${HOST}:${service.port}/#token=${SECRET}`)
-      await page.locator('#search').waitFor()
-      await page.goto(`http://${HOST}:${service.port}/#/scan`)
-      await page.getByText('Browsers open the camera only on pages with https').waitFor()
-      await page.getByRole('link', { name: 'https://plants.example/#/scan' }).waitFor()
-      await assertAccessible(page)
-      await assertFits(page)
-    },
-  )
+  onPhone('says that the camera needs https, and leads to the address that has it', async ({ page, service }) => {
+    await page.goto(`http://${HOST}:${service.port}/#token=${SECRET}`)
+    await page.locator('#search').waitFor()
+    await page.goto(`http://${HOST}:${service.port}/#/scan`)
+    await page.getByText('Browsers open the camera only on pages with https').waitFor()
+    await page.getByRole('link', { name: 'https://plants.example/#/scan' }).waitFor()
+    await assertAccessible(page)
+    await assertFits(page)
+  })
 
   inBrowser('uses the reader of the browser if it has one for these codes, else ZXing', async (opened) => {
     const { page, context, address } = opened

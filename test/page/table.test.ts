@@ -3,9 +3,10 @@ import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
 import { openTools, pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
+import { untilCount } from '../support/labels.ts'
 import { type Opened, PHONE, pageTests, until } from '../support/page.ts'
 import { intercept } from '../support/page-network.ts'
-import { addRows } from '../support/page-plants.ts'
+import { addRows, untilShown } from '../support/page-plants.ts'
 import { until as untilHolds } from '../support/until.ts'
 
 const ENDS = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n + 1n]
@@ -16,10 +17,6 @@ const HOSTILE = '<img src=x onerror=alert(1)>&amp;'
 const COUNT = 2000
 
 const names = (page: Page): Promise<string[]> => page.locator('[role=row][data-id] .name').allTextContents()
-
-/** An expression: whether the table has exactly these rows. */
-const shows = (ids: readonly (string | undefined)[]): string =>
-  `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids.join()}'`
 
 /** Fills the store of the file once: plants of two tags, and some that are hard to show. */
 async function fill({ service }: Opened): Promise<void> {
@@ -63,24 +60,21 @@ suite('the table of the page', () => {
     await page.getByText('Import a spreadsheet').waitFor()
   })
 
-  inBrowser(
-    'searches while the person types, ignores case and accents, and keeps the search in the address',
-    async (opened) => {
-      const { page } = opened
-      await fill(opened)
-      await page.getByLabel('Search plants').pressSequentially('AHRE tarax')
-      await page.getByText('That is all.').waitFor()
-      await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
-      assert.deepEqual(await names(page), [LONG])
-      // The address follows a pause, and the person may type slowly.
-      await page.waitForURL(/q=AHRE\+tarax/)
-      await page.reload()
-      await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
-      assert.equal(await page.getByLabel('Search plants').inputValue(), 'AHRE tarax')
-      await page.getByLabel('Search plants').fill('nothing of that kind')
-      await page.getByText('No plant matches.').waitFor()
-    },
-  )
+  inBrowser('searches as the person types, without case and accents, and keeps it in the address', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    await page.getByLabel('Search plants').pressSequentially('AHRE tarax')
+    await page.getByText('That is all.').waitFor()
+    await untilCount(page.locator('[role=row][data-id]'), 1)
+    assert.deepEqual(await names(page), [LONG])
+    // The address follows a pause, and the person may type slowly.
+    await page.waitForURL(/q=AHRE\+tarax/)
+    await page.reload()
+    await untilCount(page.locator('[role=row][data-id]'), 1)
+    assert.equal(await page.getByLabel('Search plants').inputValue(), 'AHRE tarax')
+    await page.getByLabel('Search plants').fill('nothing of that kind')
+    await page.getByText('No plant matches.').waitFor()
+  })
 
   inBrowser('finds a plant by its exact id, before those found by words', async (opened) => {
     const { page } = opened
@@ -105,15 +99,15 @@ suite('the table of the page', () => {
       await search.fill(text ?? '')
       await answered
       if (ids === undefined) continue
-      await until(page, shows(ids))
+      await untilShown(page, ids)
     }
     await search.fill('#9')
-    await until(page, shows(['9', min, odd, max]))
+    await untilShown(page, ['9', min, odd, max])
     await page.getByText('Tags', { exact: true }).click()
     await page.getByLabel('odd 1,000').check()
     await page.getByText('No plant matches.').waitFor()
     await page.getByLabel('even 1,000').check()
-    await until(page, shows(['9']))
+    await untilShown(page, ['9'])
   })
 
   inBrowser('says so if a plant cannot be read by its id, and shows it at a second attempt', async (opened) => {
@@ -124,7 +118,7 @@ suite('the table of the page', () => {
     await page.getByText('HTTP status 403.').waitFor()
     await pass()
     await page.locator('.foot').getByRole('button', { name: 'Try again' }).click()
-    await until(page, shows(['9003']))
+    await untilShown(page, ['9003'])
   })
 
   inBrowser('shows a plant that is found by its id only once, however many pages have its words', async (opened) => {
@@ -192,7 +186,7 @@ suite('the table of the page', () => {
     await page.getByLabel('Search plants').fill('Plant 0000')
     await first
     await page.getByLabel('Search plants').fill('Plant 00007')
-    await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
+    await untilCount(page.locator('[role=row][data-id]'), 1)
     release()
     assert.deepEqual(await names(page), ['Plant 00007'])
     await untilHolds(() => ended.some((url) => /q=Plant%200000&/.test(url)), 'the first search is not aborted')
@@ -269,21 +263,16 @@ suite('the table of the page', () => {
   onPhone('can be searched, filtered, sorted and walked by keyboard alone', async (opened) => {
     const { page } = opened
     await fill(opened)
-    const shows = (...ids: readonly number[]) =>
-      until(
-        page,
-        `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids}'`,
-      )
     await tabTo(page, page.getByLabel('Search plants'))
     await page.keyboard.type('plant 0000')
-    await shows(1, 2, 3, 4, 5, 6, 7, 8, 9)
+    await untilShown(page, [1, 2, 3, 4, 5, 6, 7, 8, 9])
     await openTools(page)
     await pressOn(page, page.locator('summary', { hasText: 'Tags' }))
     await pressOn(page, page.getByLabel('even 1,000'), 'Space')
-    await shows(1, 3, 5, 7, 9)
+    await untilShown(page, [1, 3, 5, 7, 9])
     await page.keyboard.press('Escape')
     await pressOn(page, page.getByRole('button', { name: /^Id/ }))
-    await shows(9, 7, 5, 3, 1)
+    await untilShown(page, [9, 7, 5, 3, 1])
     await tabTo(page, page.locator('[role=row][data-id="9"]'))
     for (const [key, id] of [
       ['ArrowDown', 7],
@@ -296,36 +285,32 @@ suite('the table of the page', () => {
     assert.equal(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), 'solid')
   })
 
-  onPhone(
-    'begins with plants: tools unfold, a finger opens a plant on its row, and chosen tags stay',
-    { hasTouch: true },
-    async (opened) => {
-      const { page } = opened
-      await fill(opened)
-      await page.getByRole('button', { name: 'Not now' }).tap()
-      let top = Number.POSITIVE_INFINITY
-      const isHigh = async () => {
-        top = (await page.locator('[role=row][data-id]').first().boundingBox())?.y ?? top
-        return top < 0.4 * PHONE.height
-      }
-      await untilHolds(isHigh, () => `the first plant is at ${top}`)
-      const tags = page.locator('summary', { hasText: 'Tags' })
-      assert.equal(await tags.isVisible(), false)
-      await page.getByRole('button', { name: 'Tools' }).tap()
-      await tags.tap()
-      await page.getByLabel('even 1,000').check()
-      await page.keyboard.press('Escape')
-      await page.locator('[data-id="2"]').waitFor({ state: 'detached' })
-      await page.getByRole('button', { name: 'Tools' }).tap()
-      await tags.waitFor({ state: 'hidden' })
-      assert.ok(await page.getByRole('button', { name: 'Remove the filter even' }).isVisible())
-      const name = await page.locator('[data-id="5"] .name').boundingBox()
-      assert.ok(name !== null)
-      await page.touchscreen.tap(name.x + name.width / 2, name.y + name.height / 2)
-      await page.waitForURL(/plant\?id=5$/)
-      await page.getByRole('heading', { level: 1, name: /5$/ }).waitFor()
-    },
-  )
+  onPhone('begins with plants: tools unfold, a finger opens a row, tags stay', { hasTouch: true }, async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    await page.getByRole('button', { name: 'Not now' }).tap()
+    let top = Number.POSITIVE_INFINITY
+    const isHigh = async () => {
+      top = (await page.locator('[role=row][data-id]').first().boundingBox())?.y ?? top
+      return top < 0.4 * PHONE.height
+    }
+    await untilHolds(isHigh, () => `the first plant is at ${top}`)
+    const tags = page.locator('summary', { hasText: 'Tags' })
+    assert.equal(await tags.isVisible(), false)
+    await page.getByRole('button', { name: 'Tools' }).tap()
+    await tags.tap()
+    await page.getByLabel('even 1,000').check()
+    await page.keyboard.press('Escape')
+    await page.locator('[data-id="2"]').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Tools' }).tap()
+    await tags.waitFor({ state: 'hidden' })
+    assert.ok(await page.getByRole('button', { name: 'Remove the filter even' }).isVisible())
+    const name = await page.locator('[data-id="5"] .name').boundingBox()
+    assert.ok(name !== null)
+    await page.touchscreen.tap(name.x + name.width / 2, name.y + name.height / 2)
+    await page.waitForURL(/plant\?id=5$/)
+    await page.getByRole('heading', { level: 1, name: /5$/ }).waitFor()
+  })
 
   inBrowser('shows what deletes a plant where the pointer or the focus is', async (opened) => {
     const { page } = opened

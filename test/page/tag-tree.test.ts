@@ -4,9 +4,9 @@ import type { Locator, Page } from 'playwright-core'
 import { cutGroups, tagTree } from '../../web/src/plants/find/tag-tree.ts'
 import { assertAtBothSizes, assertForFingers } from '../support/accessible.ts'
 import { openTools, pressOn, tabTo } from '../support/by-keyboard.ts'
-import { type Opened, pageTests, until } from '../support/page.ts'
+import { type Opened, pageTests } from '../support/page.ts'
 import { empty, saved } from '../support/page-files.ts'
-import { addRows } from '../support/page-plants.ts'
+import { addRows, untilShown } from '../support/page-plants.ts'
 
 const PLANTS = [
   { id: 1, name: 'Hemlock', tag: 'conifer' },
@@ -24,14 +24,8 @@ async function fill({ page, service }: Opened): Promise<void> {
   await empty(service)
   for (const plant of PLANTS) await service.create(plant)
   await page.reload()
-  await shows(page, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+  await untilShown(page, [1, 2, 3, 4, 5, 6, 7, 8, 9])
 }
-
-const shows = (page: Page, ...ids: readonly number[]): Promise<void> =>
-  until(
-    page,
-    `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids}'`,
-  )
 
 const summary = (page: Page, name: string | RegExp): Locator => page.locator('summary').filter({ hasText: name })
 const chip = (page: Page, text: string): Locator =>
@@ -52,7 +46,7 @@ suite('the tags of the page, as a tree,', () => {
     const { page, service } = opened
     await fill(opened)
     await chooseTag(page, 'All of conifer/', 'conifer/')
-    await shows(page, 2, 3, 4)
+    await untilShown(page, [2, 3, 4])
     const texts = await page.locator('.tag-filter .panel :is(summary, li > .check)').allInnerTexts()
     const found = texts.map((text) => text.replaceAll(/\s+/g, ' ').trim())
     assert.deepEqual(found, [
@@ -68,7 +62,7 @@ suite('the tags of the page, as a tree,', () => {
     await page.keyboard.press('Escape')
     await page.waitForURL(/\?tagPrefix=conifer%2F$/)
     await page.reload()
-    await shows(page, 2, 3, 4)
+    await untilShown(page, [2, 3, 4])
     await chip(page, 'conifer/…').waitFor()
 
     await openTools(page)
@@ -80,7 +74,7 @@ suite('the tags of the page, as a tree,', () => {
     await page.getByText('3 labels', { exact: true }).waitFor()
     await page.getByText('Plants tagged conifer/…').waitFor()
     await page.goBack()
-    await shows(page, 2, 3, 4)
+    await untilShown(page, [2, 3, 4])
 
     await pressOn(page, page.getByLabel('Select all that match'), 'Space')
     await page.getByText('All 3 plants selected').waitFor()
@@ -97,7 +91,7 @@ suite('the tags of the page, as a tree,', () => {
     const { page } = opened
     await fill(opened)
     await chooseTag(page, 'Without a tag')
-    await shows(page, 7, 8)
+    await untilShown(page, [7, 8])
     await page.waitForURL(/\?untagged=true$/)
     await assertAtBothSizes(page)
     await page.keyboard.press('Escape')
@@ -109,11 +103,11 @@ suite('the tags of the page, as a tree,', () => {
     await search.waitFor()
     await page.keyboard.press('Escape')
     await pressOn(page, chip(page, 'Without a tag'), 'Enter', 'Shift+Tab')
-    await shows(page, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+    await untilShown(page, [1, 2, 3, 4, 5, 6, 7, 8, 9])
 
     await pressOn(page, summary(page, 'Saved'))
     await pressOn(page, search)
-    await shows(page, 7, 8)
+    await untilShown(page, [7, 8])
     await pressOn(page, page.getByRole('link', { name: 'Count these plants' }))
     await chip(page, 'Without a tag').waitFor()
     await pressOn(page, page.getByRole('button', { name: 'Begin with the plants that match' }))
@@ -127,17 +121,17 @@ suite('the tags of the page, as a tree,', () => {
     const { page } = opened
     await fill(opened)
     await chooseTag(page, 'coniferous 1 plant')
-    await shows(page, 5)
+    await untilShown(page, [5])
     await page.getByLabel('Find a tag').fill('SPRU')
     await page.getByRole('checkbox', { name: 'conifer/spruce 1 plant' }).waitFor()
     assert.equal(await page.getByRole('checkbox', { name: 'conifer/pine' }).count(), 0)
     await page.locator('.panel summary', { hasText: '3 plants' }).waitFor()
     // A group takes the place of chosen tags, and a tag that of a group.
     await page.getByRole('checkbox', { name: 'All of conifer/' }).check()
-    await shows(page, 2, 3, 4)
+    await untilShown(page, [2, 3, 4])
     assert.equal(await chip(page, 'coniferous').count(), 0)
     await page.getByRole('checkbox', { name: 'conifer/spruce 1 plant' }).check()
-    await shows(page, 4)
+    await untilShown(page, [4])
     await page.waitForURL(/\?tag=conifer%2Fspruce$/)
   })
 
@@ -145,13 +139,13 @@ suite('the tags of the page, as a tree,', () => {
     const { page, address } = opened
     await fill(opened)
     await page.goto(`${address}#/plants?tagPrefix=conifer/&q=3`)
-    await shows(page, 3)
+    await untilShown(page, [3])
     await page.getByLabel('Search plants').fill('5')
     await page.getByText('No plant matches.').waitFor()
     await page.getByRole('button', { name: 'Search all tags' }).click()
-    await shows(page, 5)
+    await untilShown(page, [5])
     await page.goto(`${address}#/plants?untagged=true&tagPrefix=conifer/&tag=conifer`)
-    await shows(page, 7, 8)
+    await untilShown(page, [7, 8])
     await page.goto(`${address}#/plants?tagPrefix=${'x'.repeat(201)}`)
     await page.getByText('tagPrefix must have at most 200 characters').waitFor()
   })

@@ -156,27 +156,24 @@ suite('tokens on the page', () => {
     await forgotten.getByText(/revoked \w/).waitFor()
   })
 
-  inBrowser(
-    'of one name, made one after the other, have their ids in the titles, and the next name is by itself',
-    async ({ page }) => {
-      await openView(page, 'Tokens')
-      for (const count of [1, 2]) {
-        await page.getByLabel('What is the token for?').fill('twin')
-        await page.getByRole('button', { name: 'Create a token' }).click()
-        await until(page, `document.querySelectorAll('.secret').length === ${count}`)
-      }
-      assert.equal(await page.getByLabel(/^The secret of twin \(tok_\w+\)/).count(), 2)
-      const answer = await holdAnswers(page, '**/tokens', 'POST')
-      const asked = page.waitForRequest((request) => request.method() === 'POST')
-      await page.getByLabel('What is the token for?').fill('third')
-      await page.keyboard.press('Enter')
-      await asked
-      await page.keyboard.type('fourth')
-      answer()
-      await until(page, `document.querySelectorAll('.secret').length === 3`)
-      assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'fourth')
-    },
-  )
+  inBrowser('of one name have their ids in the titles, and the name typed next stays alone', async ({ page }) => {
+    await openView(page, 'Tokens')
+    for (const count of [1, 2]) {
+      await page.getByLabel('What is the token for?').fill('twin')
+      await page.getByRole('button', { name: 'Create a token' }).click()
+      await until(page, `document.querySelectorAll('.secret').length === ${count}`)
+    }
+    assert.equal(await page.getByLabel(/^The secret of twin \(tok_\w+\)/).count(), 2)
+    const answer = await holdAnswers(page, '**/tokens', 'POST')
+    const asked = page.waitForRequest((request) => request.method() === 'POST')
+    await page.getByLabel('What is the token for?').fill('third')
+    await page.keyboard.press('Enter')
+    await asked
+    await page.keyboard.type('fourth')
+    answer()
+    await until(page, `document.querySelectorAll('.secret').length === 3`)
+    assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'fourth')
+  })
 
   inBrowser('tell what follows where no other one may manage tokens', async ({ page, service }) => {
     const { token } = await store(service, { name: 'sole', scopes: ['tokens'] })
@@ -209,36 +206,32 @@ suite('tokens on the page', () => {
     await noticeOf('unread').waitFor({ state: 'detached' })
   })
 
-  inBrowser(
-    'with another secret are not made where the page may not, or the network is gone',
-    { expected: NO_NETWORK },
-    async (opened) => {
-      const { page, context, service, address } = opened
-      const { token } = await store(service, { name: 'wide' })
-      const rotate = async (seconds: string) => {
-        await page.getByRole('button', { name: `New secret: wide (${token.id})` }).click()
-        await page.getByLabel('The old secret works').selectOption(seconds)
-        await page.getByRole('button', { name: 'New secret', exact: true }).click()
-      }
-      const { secret } = await service.issueToken(['tokens'])
-      await page.clock.install()
-      await signOver(page, address, secret)
-      await rotate('0')
-      await page
-        .getByText('“New secret: wide” failed. A token can rotate only tokens that have no scope beyond')
-        .waitFor()
-      await signOver(page, address, SECRET)
-      await openView(page, 'Tokens')
-      // The list comes before the network is gone.
-      await page.getByRole('button', { name: `New secret: wide (${token.id})` }).waitFor()
-      await context.setOffline(true)
-      await rotate('0')
-      await withoutWaits(page, page.getByText('“New secret: wide” failed. The service cannot be reached.'))
-      await context.setOffline(false)
-      await rotate('0')
-      await page.getByText(`The old secret, of ${token.id}, no longer works.`).waitFor()
-    },
-  )
+  inBrowser('get no new secret without the right, or without a network', { expected: NO_NETWORK }, async (opened) => {
+    const { page, context, service, address } = opened
+    const { token } = await store(service, { name: 'wide' })
+    const rotate = async (seconds: string) => {
+      await page.getByRole('button', { name: `New secret: wide (${token.id})` }).click()
+      await page.getByLabel('The old secret works').selectOption(seconds)
+      await page.getByRole('button', { name: 'New secret', exact: true }).click()
+    }
+    const { secret } = await service.issueToken(['tokens'])
+    await page.clock.install()
+    await signOver(page, address, secret)
+    await rotate('0')
+    await page
+      .getByText('“New secret: wide” failed. A token can rotate only tokens that have no scope beyond')
+      .waitFor()
+    await signOver(page, address, SECRET)
+    await openView(page, 'Tokens')
+    // The list comes before the network is gone.
+    await page.getByRole('button', { name: `New secret: wide (${token.id})` }).waitFor()
+    await context.setOffline(true)
+    await rotate('0')
+    await withoutWaits(page, page.getByText('“New secret: wide” failed. The service cannot be reached.'))
+    await context.setOffline(false)
+    await rotate('0')
+    await page.getByText(`The old secret, of ${token.id}, no longer works.`).waitFor()
+  })
 
   inBrowser('with which the person is signed in get a new secret, and do not end at once', async (opened) => {
     const { page, service, address } = opened

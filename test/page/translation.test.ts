@@ -61,33 +61,30 @@ suite('the page, under the translation of a browser,', () => {
     for (const [i, text] of plain.entries()) assert.equal(translated[i], text)
   })
 
-  inBrowser(
-    'counts what is selected, and keeps the order of its texts',
-    async ({ page, context, address, service }) => {
-      for (const id of [701, 702, 703]) await service.create({ id, name: `Translated ${id}`, tag: 'bed' })
-      await context.addInitScript(translator('text.toUpperCase()'))
-      await page.goto(`${address}#/plants?q=translated`)
-      await page.reload()
-      for (const [i, id] of [701, 702, 703].entries()) {
-        await page.getByLabel(`Select ${id}`, { exact: true }).click()
-        await page
-          .locator('.selection')
-          .getByText(i === 0 ? '1 PLANT SELECTED' : `${i + 1} PLANTS SELECTED`, { exact: true })
-          .waitFor()
-      }
-      await page.locator('.selection').getByText('DELETE', { exact: true }).first().click()
-      await page.getByRole('dialog').getByText('DELETE 3 PLANTS', { exact: true }).waitFor()
-      assert.deepEqual(await page.getByRole('dialog').locator('li').allTextContents(), [
-        'Translated 701',
-        'Translated 702',
-        'Translated 703',
-      ])
-      await page.keyboard.press('Escape')
-      await page.getByLabel('Select 702', { exact: true }).click()
-      await page.locator('.selection').getByText('2 PLANTS SELECTED', { exact: true }).waitFor()
-      assert.equal(await page.locator('[role=row][data-id="701"] .id').getAttribute('translate'), 'no')
-      assert.equal(await page.locator('[role=row][data-id="701"] .name').innerText(), 'Translated 701')
-      assert.equal(await page.locator('[role=row][data-id="701"] .tag').innerText(), 'bed')
-    },
-  )
+  inBrowser('counts what is selected and keeps the order of its texts', async ({ page, context, address, service }) => {
+    for (const id of [701, 702, 703]) await service.create({ id, name: `Translated ${id}`, tag: 'bed' })
+    await context.addInitScript(translator('text.toUpperCase()'))
+    await page.goto(`${address}#/plants?q=translated`)
+    await page.reload()
+    for (const [i, id] of [701, 702, 703].entries()) {
+      await page.getByLabel(`Select ${id}`, { exact: true }).click()
+      await page
+        .locator('.selection')
+        .getByText(i === 0 ? '1 PLANT SELECTED' : `${i + 1} PLANTS SELECTED`, { exact: true })
+        .waitFor()
+    }
+    await page.locator('.selection').getByText('DELETE', { exact: true }).first().click()
+    await page.getByRole('dialog').getByText('DELETE 3 PLANTS', { exact: true }).waitFor()
+    assert.deepEqual(await page.getByRole('dialog').locator('li').allTextContents(), [
+      'Translated 701',
+      'Translated 702',
+      'Translated 703',
+    ])
+    await page.keyboard.press('Escape')
+    await page.getByLabel('Select 702', { exact: true }).click()
+    await page.locator('.selection').getByText('2 PLANTS SELECTED', { exact: true }).waitFor()
+    assert.equal(await page.locator('[role=row][data-id="701"] .id').getAttribute('translate'), 'no')
+    assert.equal(await page.locator('[role=row][data-id="701"] .name').innerText(), 'Translated 701')
+    assert.equal(await page.locator('[role=row][data-id="701"] .tag').innerText(), 'bed')
+  })
 })

@@ -3,6 +3,7 @@ import { suite } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
 import { assertAccessible } from '../support/accessible.ts'
+import { inDatabases } from '../support/kept.ts'
 import { pageTests } from '../support/page.ts'
 import { NO_NETWORK } from '../support/page-network.ts'
 import { fill, line, nothingWaits, rename, rowOf, storedPlant } from '../support/page-plants.ts'
@@ -10,29 +11,18 @@ import { SECRET, withService } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
 
-/** Works on the changes that the browser keeps. @param work of `store`, where `ended` awaits a request */
-const onKept = <T>(page: Page, work: string): Promise<T> =>
-  page.evaluate<T>(`(async () => {
-    const ended = (request) => new Promise((done, fail) => {
-      request.onsuccess = () => done(request.result)
-      request.onerror = () => fail(request.error)
-    })
-    // To open one that is not there would make it.
-    if ((await indexedDB.databases()).length === 0) return []
-    const kept = await ended(indexedDB.open('plantstore'))
-    try {
-      const store = kept.transaction('waiting', 'readwrite').objectStore('waiting')
-      ${work}
-    } finally {
-      kept.close()
-    }
-  })()`)
+/** Works on the changes that the browser keeps, in `store`. */
+const onKept = async <T>(page: Page, work: string): Promise<T[]> =>
+  (
+    await inDatabases<T[]>(
+      page,
+      `const store = kept.transaction('waiting', 'readwrite').objectStore('waiting')\n${work}`,
+    )
+  ).flat()
 
 /** The names that the changes on this device want. */
 const namesKept = async (page: Page): Promise<readonly string[]> =>
-  (
-    await onKept<readonly string[]>(page, 'return (await ended(store.getAll())).map(({ wanted }) => wanted.name)')
-  ).toSorted()
+  (await onKept<string>(page, 'return (await ended(store.getAll())).map(({ wanted }) => wanted.name)')).toSorted()
 
 /** Clears the database of the page, as a browser does that runs out of room, or a person in its settings. */
 async function emptyStorage(page: Page, context: BrowserContext): Promise<void> {
@@ -42,45 +32,40 @@ async function emptyStorage(page: Page, context: BrowserContext): Promise<void> 
 }
 
 suite('what waits on a device', () => {
-  const { inBrowser, inEachLook } = pageTests()
+  const { inBrowser, inEachLook } = pageTests({ expected: NO_NETWORK })
+
+  inEachLook('comes back when its storage is emptied, and is sent', async ({ page, context, service }, round) => {
+    const ids = [1, 2, 3].map((id) => 100 * (round + 1) + id)
+    const [first = 0, second = 0, third = 0] = ids
+    for (const id of ids) await service.create({ id, name: `Carex ${id}` })
+    await page.reload()
+    await rowOf(page, third).waitFor()
+    await context.setOffline(true)
+    await rename(page, first, 'Carex alba')
+    await rename(page, second, 'Carex nigra')
+    await line(page, say('waiting.count', { count: 2 }))
+    await emptyStorage(page, context)
+    await rename(page, third, 'Carex flava')
+    await line(page, say('waiting.count', { count: 3 }))
+    let kept: readonly string[] = []
+    const areKept = async () => {
+      kept = await namesKept(page)
+      return kept.join() === 'Carex alba,Carex flava,Carex nigra'
+    }
+    await until(areKept, () => `the device keeps ${kept}`)
+    await page.getByText(say('waiting.noRoom')).waitFor({ state: 'detached' })
+    await context.setOffline(false)
+    await nothingWaits(page)
+    const stored = await Promise.all(ids.map((id) => storedPlant(service, id)))
+    assert.deepEqual(stored, [
+      { id: first, name: 'Carex alba' },
+      { id: second, name: 'Carex nigra' },
+      { id: third, name: 'Carex flava' },
+    ])
+  })
 
   inEachLook(
-    'comes back where its storage is emptied under an open tab, and is sent',
-    { expected: NO_NETWORK },
-    async ({ page, context, service }, round) => {
-      const ids = [1, 2, 3].map((id) => 100 * (round + 1) + id)
-      const [first = 0, second = 0, third = 0] = ids
-      for (const id of ids) await service.create({ id, name: `Carex ${id}` })
-      await page.reload()
-      await rowOf(page, third).waitFor()
-      await context.setOffline(true)
-      await rename(page, first, 'Carex alba')
-      await rename(page, second, 'Carex nigra')
-      await line(page, say('waiting.count', { count: 2 }))
-      await emptyStorage(page, context)
-      await rename(page, third, 'Carex flava')
-      await line(page, say('waiting.count', { count: 3 }))
-      let kept: readonly string[] = []
-      const areKept = async () => {
-        kept = await namesKept(page)
-        return kept.join() === 'Carex alba,Carex flava,Carex nigra'
-      }
-      await until(areKept, () => `the device keeps ${kept}`)
-      await page.getByText(say('waiting.noRoom')).waitFor({ state: 'detached' })
-      await context.setOffline(false)
-      await nothingWaits(page)
-      const stored = await Promise.all(ids.map((id) => storedPlant(service, id)))
-      assert.deepEqual(stored, [
-        { id: first, name: 'Carex alba' },
-        { id: second, name: 'Carex nigra' },
-        { id: third, name: 'Carex flava' },
-      ])
-    },
-  )
-
-  inEachLook(
-    'is announced when it waits, in this tab and in another one, and not at an ordinary save',
-    { expected: NO_NETWORK },
+    'is announced in all tabs, unlike an ordinary save',
     async ({ page, context, service, address }, round) => {
       const id = 10 + round
       await service.create({ id, name: 'Iris' })
@@ -108,86 +93,75 @@ suite('what waits on a device', () => {
     },
   )
 
-  inEachLook(
-    'never goes out to another store behind the same address, as after a restore',
-    { expected: NO_NETWORK },
-    async ({ page, context, service, t }, round) => {
-      const id = 70 + round
-      const other = await withService(t)
-      for (const each of [service, other]) await each.create({ id, name: 'Fagus' })
-      await page.reload()
-      await rowOf(page, id).waitFor()
-      await context.setOffline(true)
-      await rename(page, id, 'Fagus sylvatica')
-      await line(page, say('waiting.count', { count: 1 }))
-      await context.route('**/*', async (route) => {
-        const url = route.request().url().replace(`:${service.port}/`, `:${other.port}/`)
-        // The stream of changes is open until the test ends.
-        const response = await route.fetch({ url }).catch(() => undefined)
-        await (response === undefined ? route.abort() : route.fulfill({ response })).catch(() => {})
-      })
-      await page.close()
-      await context.setOffline(false)
-      const tab = await context.newPage()
-      await tab.goto(`http://127.0.0.1:${service.port}/#token=${SECRET}`)
-      await tab.getByRole('link', { name: say('waiting.show') }).click()
-      await line(tab, say('waiting.otherStore', { count: 1 }))
-      await line(tab, say('waiting.held', { count: 1 }))
-      assert.deepEqual(await storedPlant(other, id), { id, name: 'Fagus' })
-      await tab.getByRole('button', { name: say('waiting.drop') }).click()
-      await line(tab, say('waiting.none'))
-      assert.deepEqual(await storedPlant(other, id), { id, name: 'Fagus' })
-      await context.unrouteAll({ behavior: 'ignoreErrors' })
-    },
-  )
+  inEachLook('never goes to another store, as after a restore', async ({ page, context, service, t }, round) => {
+    const id = 70 + round
+    const other = await withService(t)
+    for (const each of [service, other]) await each.create({ id, name: 'Fagus' })
+    await page.reload()
+    await rowOf(page, id).waitFor()
+    await context.setOffline(true)
+    await rename(page, id, 'Fagus sylvatica')
+    await line(page, say('waiting.count', { count: 1 }))
+    await context.route('**/*', async (route) => {
+      const url = route.request().url().replace(`:${service.port}/`, `:${other.port}/`)
+      // The stream of changes is open until the test ends.
+      const response = await route.fetch({ url }).catch(() => undefined)
+      await (response === undefined ? route.abort() : route.fulfill({ response })).catch(() => {})
+    })
+    await page.close()
+    await context.setOffline(false)
+    const tab = await context.newPage()
+    await tab.goto(`http://127.0.0.1:${service.port}/#token=${SECRET}`)
+    await tab.getByRole('link', { name: say('waiting.show') }).click()
+    await line(tab, say('waiting.otherStore', { count: 1 }))
+    await line(tab, say('waiting.held', { count: 1 }))
+    assert.deepEqual(await storedPlant(other, id), { id, name: 'Fagus' })
+    await tab.getByRole('button', { name: say('waiting.drop') }).click()
+    await line(tab, say('waiting.none'))
+    assert.deepEqual(await storedPlant(other, id), { id, name: 'Fagus' })
+    await context.unrouteAll({ behavior: 'ignoreErrors' })
+  })
 
-  inEachLook(
-    'never goes out with the token of another person, unless that person takes it over',
-    { expected: NO_NETWORK },
-    async ({ page, context, service, address }, round) => {
-      const id = 60 + round
-      await service.create({ id, name: 'Ulmus' })
-      const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
-      await page.goto(`${address}#token=${secret}`)
-      await page.getByRole('button', { name: say('link.accept'), exact: true }).click()
-      const question = page.getByRole('dialog')
-      await question.waitFor({ state: 'detached' })
-      await page.reload()
-      await rowOf(page, id).waitFor()
-      await context.setOffline(true)
-      await rename(page, id, 'Ulmus minor')
-      await line(page, say('waiting.count', { count: 1 }))
-      await service.send('DELETE', `/tokens/${token.id}`)
-      await untilRefused(service, secret)
-      await context.setOffline(false)
-      await page.getByLabel(say('signIn.token')).waitFor()
-      await line(page, say('waiting.count', { count: 1 }))
-      await assertAccessible(page)
-      await page.getByLabel(say('signIn.token')).fill(SECRET)
-      await page.keyboard.press('Enter')
-      await line(page, say('waiting.held', { count: 1 }))
-      await page.getByRole('link', { name: say('waiting.show') }).click()
-      await line(page, say('waiting.others', { name: token.name, count: 1 }))
-      await page
-        .locator('.strange')
-        .getByText(say('waiting.before', { text: 'Ulmus' }))
-        .waitFor()
-      await assertAccessible(page)
-      assert.deepEqual(await storedPlant(service, id), { id, name: 'Ulmus' })
-      await page.getByRole('button', { name: say('waiting.takeOver') }).click()
-      await nothingWaits(page)
-      assert.deepEqual(await storedPlant(service, id), { id, name: 'Ulmus minor' })
-    },
-  )
+  inEachLook('goes with the token of others only if they want', async ({ page, context, service, address }, round) => {
+    const id = 60 + round
+    await service.create({ id, name: 'Ulmus' })
+    const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
+    await page.goto(`${address}#token=${secret}`)
+    await page.getByRole('button', { name: say('link.accept'), exact: true }).click()
+    const question = page.getByRole('dialog')
+    await question.waitFor({ state: 'detached' })
+    await page.reload()
+    await rowOf(page, id).waitFor()
+    await context.setOffline(true)
+    await rename(page, id, 'Ulmus minor')
+    await line(page, say('waiting.count', { count: 1 }))
+    await service.send('DELETE', `/tokens/${token.id}`)
+    await untilRefused(service, secret)
+    await context.setOffline(false)
+    await page.getByLabel(say('signIn.token')).waitFor()
+    await line(page, say('waiting.count', { count: 1 }))
+    await assertAccessible(page)
+    await page.getByLabel(say('signIn.token')).fill(SECRET)
+    await page.keyboard.press('Enter')
+    await line(page, say('waiting.held', { count: 1 }))
+    await page.getByRole('link', { name: say('waiting.show') }).click()
+    await line(page, say('waiting.others', { name: token.name, count: 1 }))
+    await page
+      .locator('.strange')
+      .getByText(say('waiting.before', { text: 'Ulmus' }))
+      .waitFor()
+    await assertAccessible(page)
+    assert.deepEqual(await storedPlant(service, id), { id, name: 'Ulmus' })
+    await page.getByRole('button', { name: say('waiting.takeOver') }).click()
+    await nothingWaits(page)
+    assert.deepEqual(await storedPlant(service, id), { id, name: 'Ulmus minor' })
+  })
 
-  inBrowser(
-    'may stay when the browser runs out of room, which the page asks for when the first change waits',
-    { expected: NO_NETWORK },
-    async ({ page, context, service }) => {
-      await service.create({ id: 20, name: 'Poa' })
-      await page.reload()
-      await rowOf(page, 20).waitFor()
-      await page.evaluate(`{
+  inBrowser('may stay when room runs out, for which the first change asks', async ({ page, context, service }) => {
+    await service.create({ id: 20, name: 'Poa' })
+    await page.reload()
+    await rowOf(page, 20).waitFor()
+    await page.evaluate(`{
         globalThis.asked = 0
         const { persist } = StorageManager.prototype
         StorageManager.prototype.persist = function () {
@@ -195,46 +169,42 @@ suite('what waits on a device', () => {
           return persist.call(this)
         }
       }`)
-      await rename(page, 20, 'Poa annua')
-      await line(page, 'Saved 20')
-      assert.equal(await page.evaluate('asked'), 0)
-      await context.setOffline(true)
-      await rename(page, 20, 'Poa alpina')
-      await line(page, '1 change waits on this device.')
-      await rename(page, 20, 'Poa trivialis')
-      await rowOf(page, 20).press('Delete')
-      await rowOf(page, 20).getByText('will be deleted').waitFor()
-      assert.equal(await page.evaluate('asked'), 1)
-    },
-  )
+    await rename(page, 20, 'Poa annua')
+    await line(page, 'Saved 20')
+    assert.equal(await page.evaluate('asked'), 0)
+    await context.setOffline(true)
+    await rename(page, 20, 'Poa alpina')
+    await line(page, '1 change waits on this device.')
+    await rename(page, 20, 'Poa trivialis')
+    await rowOf(page, 20).press('Delete')
+    await rowOf(page, 20).getByText('will be deleted').waitFor()
+    assert.equal(await page.evaluate('asked'), 1)
+  })
 
-  inBrowser(
-    'goes out in its order, each change by one request, and reads no other one',
-    { expected: NO_NETWORK },
-    async ({ page, context, service }) => {
-      const [first, count] = [1000, 100]
-      await fill(service, first, count, 'Ficus')
-      await page.getByLabel('Search plants').fill('Ficus 0')
-      await rowOf(page, first).waitFor()
-      await context.setOffline(true)
-      await rename(page, first, 'Ficus 0 carica')
-      await line(page, 'The service does not answer.')
-      await onKept(
-        page,
-        `const [change] = await ended(store.getAll())
+  inBrowser('goes out in order, each change by one request, and reads no other', async ({ page, context, service }) => {
+    const [first, count] = [1000, 100]
+    await fill(service, first, count, 'Ficus')
+    await page.getByLabel('Search plants').fill('Ficus 0')
+    await rowOf(page, first).waitFor()
+    await context.setOffline(true)
+    await rename(page, first, 'Ficus 0 carica')
+    await line(page, 'The service does not answer.')
+    await onKept(
+      page,
+      `const [change] = await ended(store.getAll())
         for (let i = 1; i < ${count}; i++) {
           const [id, base, wanted] = [BigInt(${first} + i), { name: 'Ficus ' + i }, { name: 'Ficus ' + i + ' carica' }]
           const key = change.key.replace(/\\d+$/, id)
           store.put({ ...change, key, id, base, wanted, tried: undefined, at: change.at + i })
         }`,
-      )
-      const sent: string[] = []
-      page.on('request', (request) => {
-        const { pathname } = new URL(request.url())
-        if (/^\/plants\/\d+$/.test(pathname)) sent.push(`${request.method()} ${pathname}`)
-      })
-      // The records that the page reads from its database.
-      await page.evaluate(`{
+    )
+    const sent: string[] = []
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url())
+      if (/^\/plants\/\d+$/.test(pathname)) sent.push(`${request.method()} ${pathname}`)
+    })
+    // The records that the page reads from its database.
+    await page.evaluate(`{
         globalThis.read = 0
         const { getAll } = IDBObjectStore.prototype
         IDBObjectStore.prototype.getAll = function (...how) {
@@ -243,17 +213,14 @@ suite('what waits on a device', () => {
           return request
         }
       }`)
-      await context.setOffline(false)
-      await until(
-        async () => sent.length >= count,
-        () => `${sent.length} of ${count} changes went out`,
-      )
-      await nothingWaits(page)
-      assert.deepEqual(
-        sent,
-        Array.from({ length: count }, (_, i) => `PATCH /plants/${first + i}`),
-      )
-      assert.ok((await page.evaluate<number>('read')) <= 3 * count, 'each change reads all of them')
-    },
-  )
+    await context.setOffline(false)
+    await until(
+      async () => sent.length >= count,
+      () => `${sent.length} of ${count} changes went out`,
+    )
+    await nothingWaits(page)
+    const expected = Array.from({ length: count }, (_, i) => `PATCH /plants/${first + i}`)
+    assert.deepEqual(sent, expected)
+    assert.ok((await page.evaluate<number>('read')) <= 3 * count, 'each change reads all of them')
+  })
 })

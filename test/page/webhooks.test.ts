@@ -16,7 +16,7 @@ async function clear(service: Service): Promise<void> {
 }
 
 suite('webhooks on the page', () => {
-  const { inBrowser, onPhone } = pageTests(async () => LOCAL)
+  const { inBrowser, onPhone } = pageTests({ settings: async () => LOCAL })
 
   onPhone('are listed with state, test and deliveries by keyboard alone', async ({ page, service, t }) => {
     await clear(service)

@@ -120,10 +120,8 @@ suite('the page reads a workbook', () => {
     const rows = Array.from({ length: 3000 }, (_, i) => [`${'x'.repeat(i % 97)}${name}`, `bed ${i}`])
     const found = await lines(workbook({ Plants: rowsOf(rows) }))
     const quoted = name.replaceAll('"', '""')
-    assert.deepEqual(
-      found,
-      rows.map((_, i) => `"${'x'.repeat(i % 97)}${quoted}",bed ${i}`),
-    )
+    const expected = rows.map((_, i) => `"${'x'.repeat(i % 97)}${quoted}",bed ${i}`)
+    assert.deepEqual(found, expected)
   })
 
   test('with sizes in the fields of ZIP64, other cases and separators in names of parts, and prefixes of elements', async () => {

@@ -63,6 +63,16 @@ export async function loseAnswers(page: Page, url: string | RegExp): Promise<() 
   }
 }
 
+/** The changes that a page sends from now on, each as its method and path. */
+export function changesOf(page: Page): readonly string[] {
+  const sent: string[] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    if (!['GET', 'HEAD'].includes(request.method())) sent.push(`${request.method()} ${pathname}`)
+  })
+  return sent
+}
+
 /** Holds requests of this method. @returns a function that releases them */
 export async function holdAnswers(page: Page, url: string | RegExp, method: string): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>()

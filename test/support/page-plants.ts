@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
+import { until } from './page.ts'
 import type { Service } from './service.ts'
 
 type Id = number | string
 
 /** The row of a plant in a table of the page. */
 export const rowOf = (page: Page, id: Id): Locator => page.locator(`[role=row][data-id="${id}"]`)
+
+/** Waits until the table has exactly these rows. */
+export const untilShown = (page: Page, ids: readonly (Id | undefined)[]): Promise<void> =>
+  until(
+    page,
+    `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids}'`,
+  )
 
 /** Waits until the page says this. */
 export const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()

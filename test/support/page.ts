@@ -31,6 +31,13 @@ interface Opening extends BrowserContextOptions {
   readonly expected?: RegExp
 }
 
+interface Common extends Opening {
+  /** Makes the settings of the service. */
+  readonly settings?: (scene: Scene) => Promise<Bounds>
+  /** Makes further arguments of the browser. */
+  readonly args?: (scene: Scene) => readonly string[]
+}
+
 type Run = (opened: Opened) => Promise<void>
 
 /** Adds a test, as `test` of Node.js does. */
@@ -56,13 +63,9 @@ const LOOKS = [
  * Runs tests of the page at / in one browser and on one service per file, each in its own browser context. A test fails
  * at any other message in the console of the browser.
  *
- * @param settings makes the settings of the service
- * @param args makes further arguments of the browser
+ * @param common what the openings of all these tests have
  */
-export function pageTests(
-  settings: (scene: Scene) => Promise<Bounds> = async () => ({}),
-  args: (scene: Scene) => readonly string[] = () => [],
-): PageTests {
+export function pageTests({ settings, args, ...common }: Common = {}): PageTests {
   let browser: Browser
   let service: Service
   const closers: (() => Promise<void> | void)[] = []
@@ -70,8 +73,8 @@ export function pageTests(
   before(async () => {
     if (!hasBrowser) return
     const scene = { after: (done: () => Promise<void> | void) => closers.push(done) }
-    browser = await withBrowser(scene, args(scene))
-    service = await withService(scene, await settings(scene))
+    browser = await withBrowser(scene, args?.(scene))
+    service = await withService(scene, await settings?.(scene))
   })
   after(async () => {
     for (const close of closers.toReversed()) await close()
@@ -80,7 +83,7 @@ export function pageTests(
   const add = (title: string, opening: Opening, run: Run): void => {
     test(title, async (t) => {
       if (!hasBrowser) return notTestedHere(t, 'the page at / in a browser')
-      await runIn({ browser, service, t }, opening, run)
+      await runIn({ browser, service, t }, { ...common, ...opening }, run)
     })
   }
   return {

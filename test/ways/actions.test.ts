@@ -259,26 +259,23 @@ suite('the page, for the last actions,', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  inBrowser(
-    'shows further ones on demand, and offers no undo without the right',
-    async ({ page, service, address }) => {
-      await empty(service)
-      for (let i = 0; i < 51; i++) await importPlants(service, [{ id: 1, name: `Vitis ${i}` }], { mode: 'update' })
-      const reader = await createdToken(service, { name: 'reader', scopes: ['plants:read'] })
-      await signOver(page, address, reader.secret)
-      await page.goto(`${address}#/actions`)
-      const rows = page.locator('.actions li')
-      await rows.nth(49).waitFor()
-      assert.equal(await rows.count(), 50)
-      await page.getByRole('button', { name: 'Show more' }).click()
-      await rows.nth(50).waitFor()
-      assert.equal(await page.getByRole('button', { name: /^Undo/ }).count(), 0)
-    },
-  )
+  inBrowser('shows more on demand, and offers no undo without the right', async ({ page, service, address }) => {
+    await empty(service)
+    for (let i = 0; i < 51; i++) await importPlants(service, [{ id: 1, name: `Vitis ${i}` }], { mode: 'update' })
+    const reader = await createdToken(service, { name: 'reader', scopes: ['plants:read'] })
+    await signOver(page, address, reader.secret)
+    await page.goto(`${address}#/actions`)
+    const rows = page.locator('.actions li')
+    await rows.nth(49).waitFor()
+    assert.equal(await rows.count(), 50)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await rows.nth(50).waitFor()
+    assert.equal(await page.getByRole('button', { name: /^Undo/ }).count(), 0)
+  })
 })
 
 suite('the page, for a service without a log of changes,', () => {
-  const { inBrowser } = pageTests(async () => ({ changesKeep: '0s' }))
+  const { inBrowser } = pageTests({ settings: async () => ({ changesKeep: '0s' }) })
 
   inBrowser('says that there are no actions', async ({ page, address }) => {
     await page.goto(`${address}#/actions`)

@@ -36,9 +36,11 @@ Welwitschia mirabilis;greenhouse 2
  */
 suite('the guide for people', () => {
   let camera: FakeCamera
-  const { inBrowser } = pageTests(undefined, (scene) => {
-    camera = fakeCamera(scene)
-    return camera.args
+  const { inBrowser } = pageTests({
+    args: (scene) => {
+      camera = fakeCamera(scene)
+      return camera.args
+    },
   })
 
   inBrowser(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { assertAccessible, assertAtBothSizes } from '../support/accessible.ts'
-import { pressOn, signOut, tabTo, untilFocused } from '../support/by-keyboard.ts'
+import { pressOn, untilFocused } from '../support/by-keyboard.ts'
 import { pageTests } from '../support/page.ts'
 import { NO_NETWORK } from '../support/page-network.ts'
 import { line, nothingWaits, patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
@@ -22,11 +22,10 @@ async function withoutNetwork(page: Page, context: BrowserContext, ...ids: reado
 const showWaiting = (page: Page): Promise<void> => pressOn(page, page.getByRole('link', { name: 'Show them' }))
 
 suite('changes that wait for the service', () => {
-  const { inBrowser, onPhone } = pageTests()
+  const { inBrowser, onPhone } = pageTests({ expected: NO_NETWORK })
 
   onPhone(
-    'are kept without a network, seen, changed and dropped, and sent once it is back',
-    { expected: NO_NETWORK },
+    'are kept without a network, seen, edited and dropped, and sent later',
     async ({ page, context, service }) => {
       const first = 20
       for (let id = first; id < first + 4; id++) await service.create({ id, name: `Abies ${id}`, tag: 'bed' })
@@ -75,118 +74,105 @@ suite('changes that wait for the service', () => {
     },
   )
 
-  inBrowser(
-    'become questions where others have changed the plants meanwhile',
-    { expected: NO_NETWORK },
-    async ({ page, context, service }) => {
-      for (const id of [40, 41, 42]) await service.create({ id, name: `Quercus ${id}` })
-      await withoutNetwork(page, context, 40, 42)
-      await rename(page, 40, 'Quercus robur')
-      await rename(page, 41, 'Quercus rubra')
-      await rowOf(page, 42).press('Delete')
-      await page.getByRole('button', { name: 'Add a plant' }).click()
-      await page.getByRole('button', { name: 'Change the id' }).click()
-      await page.getByLabel('Id', { exact: true }).fill('43')
-      await page.getByLabel('Name', { exact: true }).fill('Quercus ilex')
-      await page.keyboard.press('Enter')
-      await line(page, '4 changes wait on this device.')
-      for (const id of [40, 41, 42]) await patchPlant(service, id, { tag: 'theirs' })
-      await service.create({ id: 43, name: 'Quercus suber' })
-      await context.setOffline(false)
-      await line(page, '4 need your decision.')
-      await showWaiting(page)
-      await assertAccessible(page)
-      const decide = async (plant: string, choice: string) => {
-        await pressOn(page, page.getByRole('button', { name: `Decide: ${plant}` }))
-        await pressOn(page, page.getByRole('dialog').getByRole('button', { name: choice }))
-        await page.getByRole('button', { name: `Decide: ${plant}` }).waitFor({ state: 'detached' })
-      }
-      await decide('40 Quercus robur', 'Save my version')
-      await decide('41 Quercus rubra', 'Keep the stored plant')
-      await pressOn(page, page.locator('.notice').getByRole('button', { name: 'Undo' }))
-      await pressOn(page, page.getByRole('button', { name: 'Decide: 41 Quercus rubra' }))
-      await untilFocused(page, page.getByRole('dialog').getByRole('button', { name: 'Not now' }))
-      await page.keyboard.press('Enter')
-      await decide('41 Quercus rubra', 'Keep the stored plant')
-      await decide('42 Quercus 42', 'Delete it all the same')
-      await decide('43 Quercus ilex', 'Keep the stored plant')
-      await page.getByText('Nothing waits.').waitFor()
-      assert.deepEqual(await Promise.all([40, 41, 42, 43].map((id) => storedPlant(service, id))), [
-        { id: 40, name: 'Quercus robur' },
-        { id: 41, name: 'Quercus 41', tag: 'theirs' },
-        undefined,
-        { id: 43, name: 'Quercus suber' },
-      ])
-    },
-  )
+  inBrowser('become questions where others have changed the plants meanwhile', async ({ page, context, service }) => {
+    for (const id of [40, 41, 42]) await service.create({ id, name: `Quercus ${id}` })
+    await withoutNetwork(page, context, 40, 42)
+    await rename(page, 40, 'Quercus robur')
+    await rename(page, 41, 'Quercus rubra')
+    await rowOf(page, 42).press('Delete')
+    await page.getByRole('button', { name: 'Add a plant' }).click()
+    await page.getByRole('button', { name: 'Change the id' }).click()
+    await page.getByLabel('Id', { exact: true }).fill('43')
+    await page.getByLabel('Name', { exact: true }).fill('Quercus ilex')
+    await page.keyboard.press('Enter')
+    await line(page, '4 changes wait on this device.')
+    for (const id of [40, 41, 42]) await patchPlant(service, id, { tag: 'theirs' })
+    await service.create({ id: 43, name: 'Quercus suber' })
+    await context.setOffline(false)
+    await line(page, '4 need your decision.')
+    await showWaiting(page)
+    await assertAccessible(page)
+    const decide = async (plant: string, choice: string) => {
+      await pressOn(page, page.getByRole('button', { name: `Decide: ${plant}` }))
+      await pressOn(page, page.getByRole('dialog').getByRole('button', { name: choice }))
+      await page.getByRole('button', { name: `Decide: ${plant}` }).waitFor({ state: 'detached' })
+    }
+    await decide('40 Quercus robur', 'Save my version')
+    await decide('41 Quercus rubra', 'Keep the stored plant')
+    await pressOn(page, page.locator('.notice').getByRole('button', { name: 'Undo' }))
+    await pressOn(page, page.getByRole('button', { name: 'Decide: 41 Quercus rubra' }))
+    await untilFocused(page, page.getByRole('dialog').getByRole('button', { name: 'Not now' }))
+    await page.keyboard.press('Enter')
+    await decide('41 Quercus rubra', 'Keep the stored plant')
+    await decide('42 Quercus 42', 'Delete it all the same')
+    await decide('43 Quercus ilex', 'Keep the stored plant')
+    await page.getByText('Nothing waits.').waitFor()
+    assert.deepEqual(await Promise.all([40, 41, 42, 43].map((id) => storedPlant(service, id))), [
+      { id: 40, name: 'Quercus robur' },
+      { id: 41, name: 'Quercus 41', tag: 'theirs' },
+      undefined,
+      { id: 43, name: 'Quercus suber' },
+    ])
+  })
 
-  onPhone(
-    'are the undo of a deletion, a choice between two versions, and the plant of a label too',
-    { expected: NO_NETWORK },
-    async ({ page, context, service, address }) => {
-      for (const id of [45, 46]) await service.create({ id, name: `Parrotia ${id}` })
-      await page.reload()
-      await rowOf(page, 45).press('Delete')
-      await page.getByText('Deleted 45 Parrotia 45').waitFor()
-      await rowOf(page, 46).press('Enter')
-      await page.getByLabel('Name: 46').fill('Parrotia persica')
-      await patchPlant(service, 46, { tag: 'theirs' })
-      await page.keyboard.press('Enter')
-      const mine = page.getByRole('button', { name: 'Save my version' })
-      await mine.waitFor()
-      await context.setOffline(true)
-      await pressOn(page, mine)
-      await page.getByLabel('Name: 46').waitFor({ state: 'detached' })
-      await pressOn(page, page.getByRole('button', { name: 'Undo' }))
-      await line(page, '2 changes wait on this device.')
-      await context.setOffline(false)
-      await nothingWaits(page)
-      await page.goto(`${address}#/plant?id=47`)
-      await page.getByLabel('Name').fill('Yucca')
-      await context.setOffline(true)
-      await page.keyboard.press('Enter')
-      await page.getByRole('row').getByText('waits to be sent').waitFor()
-      await context.setOffline(false)
-      await nothingWaits(page)
-      assert.deepEqual(await Promise.all([45, 46, 47].map((id) => storedPlant(service, id))), [
-        { id: 45, name: 'Parrotia 45' },
-        { id: 46, name: 'Parrotia persica' },
-        { id: 47, name: 'Yucca' },
-      ])
-    },
-  )
+  onPhone('are undone deletions, chosen versions and labels too', async ({ page, context, service, address }) => {
+    for (const id of [45, 46]) await service.create({ id, name: `Parrotia ${id}` })
+    await page.reload()
+    await rowOf(page, 45).press('Delete')
+    await page.getByText('Deleted 45 Parrotia 45').waitFor()
+    await rowOf(page, 46).press('Enter')
+    await page.getByLabel('Name: 46').fill('Parrotia persica')
+    await patchPlant(service, 46, { tag: 'theirs' })
+    await page.keyboard.press('Enter')
+    const mine = page.getByRole('button', { name: 'Save my version' })
+    await mine.waitFor()
+    await context.setOffline(true)
+    await pressOn(page, mine)
+    await page.getByLabel('Name: 46').waitFor({ state: 'detached' })
+    await pressOn(page, page.getByRole('button', { name: 'Undo' }))
+    await line(page, '2 changes wait on this device.')
+    await context.setOffline(false)
+    await nothingWaits(page)
+    await page.goto(`${address}#/plant?id=47`)
+    await page.getByLabel('Name').fill('Yucca')
+    await context.setOffline(true)
+    await page.keyboard.press('Enter')
+    await page.getByRole('row').getByText('waits to be sent').waitFor()
+    await context.setOffline(false)
+    await nothingWaits(page)
+    assert.deepEqual(await Promise.all([45, 46, 47].map((id) => storedPlant(service, id))), [
+      { id: 45, name: 'Parrotia 45' },
+      { id: 46, name: 'Parrotia persica' },
+      { id: 47, name: 'Yucca' },
+    ])
+  })
 
-  inBrowser(
-    'outlive their tab, and two tabs send each of them once',
-    { expected: NO_NETWORK },
-    async ({ page, context, service, address }) => {
-      for (const id of [50, 51]) await service.create({ id, name: `Salix ${id}` })
-      await withoutNetwork(page, context, 50, 51)
-      await rename(page, 50, 'Salix alba')
-      await line(page, '1 change waits on this device.')
-      await page.close()
-      await context.setOffline(false)
-      // No service answers the new tabs before both wait for it.
-      await context.route('**/plants/5*', (route) => route.abort().catch(() => {}))
-      const tabs = [await context.newPage(), await context.newPage()] as const
-      for (const tab of tabs) {
-        await tab.goto(`${address}#token=${SECRET}`)
-        await line(tab, '1 change waits on this device.')
-        await rowOf(tab, 51).waitFor()
-      }
-      await rename(tabs[0], 51, 'Salix caprea')
-      for (const tab of tabs) await line(tab, '2 changes wait on this device.')
-      await context.unrouteAll({ behavior: 'wait' })
-      for (const tab of tabs) await nothingWaits(tab)
-      assert.deepEqual(await storedPlant(service, 50), { id: 50, name: 'Salix alba' })
-      assert.deepEqual(await storedPlant(service, 51), { id: 51, name: 'Salix caprea' })
-      assert.deepEqual([await changesOf(service, 50), await changesOf(service, 51)], [2, 2])
-    },
-  )
+  inBrowser('outlive their tab, and two tabs send each of them once', async ({ page, context, service, address }) => {
+    for (const id of [50, 51]) await service.create({ id, name: `Salix ${id}` })
+    await withoutNetwork(page, context, 50, 51)
+    await rename(page, 50, 'Salix alba')
+    await line(page, '1 change waits on this device.')
+    await page.close()
+    await context.setOffline(false)
+    // No service answers the new tabs before both wait for it.
+    await context.route('**/plants/5*', (route) => route.abort().catch(() => {}))
+    const tabs = [await context.newPage(), await context.newPage()] as const
+    for (const tab of tabs) {
+      await tab.goto(`${address}#token=${SECRET}`)
+      await line(tab, '1 change waits on this device.')
+      await rowOf(tab, 51).waitFor()
+    }
+    await rename(tabs[0], 51, 'Salix caprea')
+    for (const tab of tabs) await line(tab, '2 changes wait on this device.')
+    await context.unrouteAll({ behavior: 'wait' })
+    for (const tab of tabs) await nothingWaits(tab)
+    assert.deepEqual(await storedPlant(service, 50), { id: 50, name: 'Salix alba' })
+    assert.deepEqual(await storedPlant(service, 51), { id: 51, name: 'Salix caprea' })
+    assert.deepEqual([await changesOf(service, 50), await changesOf(service, 51)], [2, 2])
+  })
 
   inBrowser(
-    'stay in the tab where the browser has no room, which the page says, and are sent from there',
-    { expected: NO_NETWORK },
+    'stay in their tab without room on the device, and are sent from it',
     async ({ page, context, service }) => {
       await service.create({ id: 80, name: 'Betula' })
       await page.reload()
@@ -206,28 +192,6 @@ suite('changes that wait for the service', () => {
       await context.setOffline(false)
       await nothingWaits(page)
       assert.deepEqual(await storedPlant(service, 80), { id: 80, name: `Betula pendula ${'x'.repeat(500)}` })
-    },
-  )
-
-  inBrowser(
-    'are forgotten at signing out, after a question',
-    { expected: NO_NETWORK },
-    async ({ page, context, service }) => {
-      await service.create({ id: 90, name: 'Carpinus' })
-      await withoutNetwork(page, context, 90)
-      await rename(page, 90, 'Carpinus betulus')
-      await line(page, '1 change waits on this device.')
-      await signOut(page)
-      await page.getByRole('listitem').getByText('1 change waits on this device.').waitFor()
-      await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Sign out' }))
-      await page.keyboard.press('Enter')
-      await page.getByLabel('Access token').waitFor()
-      await page.getByText('waits on this device').waitFor({ state: 'detached' })
-      await context.setOffline(false)
-      await page.getByLabel('Access token').fill(SECRET)
-      await page.keyboard.press('Enter')
-      await rowOf(page, 90).waitFor()
-      assert.deepEqual(await storedPlant(service, 90), { id: 90, name: 'Carpinus' })
     },
   )
 })
