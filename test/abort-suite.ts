@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { PlantQuery } from '../src/domain/plant-query.ts'
 import { lazySignalOf } from '../src/domain/store.ts'
 import { EVERYTHING, exportAll, importAll } from './support/store-calls.ts'
-import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+import { plant, type Suite } from './support/store-under-test.ts'
 
 /** A slow query: half of the plants have the tag, the other half the word, and no plant has both. */
 const SLOW: PlantQuery = { tags: ['-'], words: ['odd'], order: 'name', after: undefined }
@@ -12,9 +12,8 @@ const PLANTS = Array.from({ length: 4000 }, (_, i) =>
 const REASON = new Error('the client has left')
 
 /** The specification of Store for reads that end early. */
-export function abortTests(suite: Suite, open: OpenStore): void {
-  suite('a read whose signal has aborted rejects with the reason of the signal', async (t) => {
-    const { store } = await open(t)
+export function abortTests(suite: Suite): void {
+  suite('a read whose signal has aborted rejects with the reason of the signal', async ({ store }) => {
     const signal = AbortSignal.abort(REASON)
     await assert.rejects(
       store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 10, lazySignalOf(signal)),
@@ -30,8 +29,7 @@ export function abortTests(suite: Suite, open: OpenStore): void {
     await dryRun.close()
   })
 
-  suite('a search that ends early does not delay the next one', async (t) => {
-    const { store } = await open(t)
+  suite('a search that ends early does not delay the next one', async ({ store }) => {
     await importAll(store, PLANTS)
     assert.deepEqual(await store.listPlants(SLOW, 10), [])
     const startedAt = performance.now()
@@ -52,8 +50,7 @@ export function abortTests(suite: Suite, open: OpenStore): void {
     assert.ok(after < Math.max(100 * alone, 10_000), `${after} ms instead of ${alone} ms`)
   })
 
-  suite('an export that ends while it opens or reads a chunk frees its place', async (t) => {
-    const { store } = await open(t)
+  suite('an export that ends while it opens or reads a chunk frees its place', async ({ store }) => {
     await importAll(store, PLANTS)
     for (let round = 0; round < 10; round++) {
       const leaving = new AbortController()

@@ -7,7 +7,7 @@ import type { ActionName, Actor } from '../src/domain/token.ts'
 import { TESTER } from './support/actor.ts'
 import { aloe, fern, logOf, moss, OTHER, readAll, remove, replace } from './support/change-entries.ts'
 import { createPlant } from './support/create-plant.ts'
-import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+import { plant, refusal, type Suite } from './support/store-under-test.ts'
 
 const lenient = { mustBeNew: false }
 
@@ -55,14 +55,13 @@ const many = (count: number, name: string): NewPlant[] =>
   Array.from({ length: count }, (_, i) => plant(BigInt(i), `${name} ${i}`, i % 3 === 0 ? name : undefined))
 
 /** The specification of ActionLog (src/domain/actions.ts) as tests. */
-export function actionTests(suite: Suite, open: OpenStore): void {
-  listTests(suite, open)
-  undoTests(suite, open)
+export function actionTests(suite: Suite): void {
+  listTests(suite)
+  undoTests(suite)
 }
 
-function listTests(suite: Suite, open: OpenStore): void {
-  suite('changes with one action are one action, with its title and counts, newest first', async (t) => {
-    const { store } = await open(t)
+function listTests(suite: Suite): void {
+  suite('changes with one action are one action, with its title and counts, newest first', async ({ store }) => {
     await store.importPlants([aloe, plant(2n), plant(3n)], 'add', by('first', TESTER, { title: 'Liste größer.csv' }))
     await replace(store, plant(4n))
     await replace(store, fern, by('second', OTHER))
@@ -82,10 +81,9 @@ function listTests(suite: Suite, open: OpenStore): void {
     assert.equal(await actionsOf(store).get('none'), undefined)
   })
 
-  suite('entries name their action, and a read of one action has its entries alone', async (t) => {
-    const { store } = await open(t)
+  suite('entries name their action, and a read of one action has its entries alone', async ({ store }) => {
     await store.importPlants([aloe, plant(2n)], 'add', by('one'))
-    await createPlant(store, plant(3n), lenient)
+    await createPlant(store, plant(3n))
     await Promise.all(
       [4n, 5n, 6n].map((id) => store.createPlant(plant(id), lenient, by(id % 2n === 0n ? 'one' : 'two'))),
     )
@@ -105,18 +103,15 @@ function listTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(actions, ['one', 'one'])
     for (const limit of [1, 2, 1000]) {
       const ofOne = await readAll(logOf(store), { action: 'one', limit })
-      assert.deepEqual(
-        ofOne,
-        entries.filter((entry) => entry.action === 'one'),
-      )
+      const expected = entries.filter((entry) => entry.action === 'one')
+      assert.deepEqual(ofOne, expected)
     }
     assert.deepEqual(await readAll(logOf(store), { action: 'none' }), [])
     const end = await logOf(store).end()
     assert.deepEqual(await readAll(logOf(store), { action: 'one', after: end }), [])
   })
 
-  suite('an action id of another token is refused, and changes nothing', async (t) => {
-    const { store, plants } = await open(t)
+  suite('an action id of another token is refused, and changes nothing', async ({ store, plants }) => {
     await store.createPlant(aloe, lenient, by('mine'))
     await assert.rejects(store.createPlant(plant(2n), lenient, by('mine', OTHER)), refusal(40907))
     await assert.rejects(replace(store, fern, by('mine', OTHER)), refusal(40907))
@@ -126,9 +121,8 @@ function listTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [aloe])
   })
 
-  suite('a write that changes nothing makes no action', async (t) => {
-    const { store } = await open(t)
-    await createPlant(store, aloe, lenient)
+  suite('a write that changes nothing makes no action', async ({ store }) => {
+    await createPlant(store, aloe)
     await store.createPlant(aloe, lenient, by('nothing'))
     await store.importPlants([aloe, fern], 'add', by('nothing'))
     assert.deepEqual(await actionsOf(store).list({}, 10), [])
@@ -139,8 +133,7 @@ function listTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual([title, token], ['Its first change', OTHER.id], 'nothing is kept of writes that changed nothing')
   })
 
-  suite('of two tokens that use an id at the same time, one has the action, and the other changes nothing', async (t) => {
-    const { store, plants } = await open(t)
+  suite('of two tokens that use an id at once, one has the action, one changes nothing', async ({ store, plants }) => {
     await store.importPlants([plant(1n), plant(2n)], 'add', TESTER)
     for (let i = 0; i < 10; i++) {
       const name = `round ${i}`
@@ -162,9 +155,8 @@ function listTests(suite: Suite, open: OpenStore): void {
   })
 }
 
-function undoTests(suite: Suite, open: OpenStore): void {
-  suite('an undo makes plants what they were before, is an action of its own, and can be undone again', async (t) => {
-    const { store, plants } = await open(t)
+function undoTests(suite: Suite): void {
+  suite('an undo makes plants what they were, is an action itself, and can be undone', async ({ store, plants }) => {
     await store.importPlants([plant(1n, 'stays as it was', 'x'), plant(2n), plant(3n)], 'add', TESTER)
     const before = await plants()
     const import_ = by('import')
@@ -187,8 +179,7 @@ function undoTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), after)
   })
 
-  suite('an undo changes each plant once, however often the action has changed it', async (t) => {
-    const { store } = await open(t)
+  suite('an undo changes each plant once, however often the action has changed it', async ({ store }) => {
     await store.importPlants([plant(1n, 'first')], 'add', TESTER)
     for (const name of ['second', 'third', 'fourth']) await replace(store, plant(1n, name), by('steps'))
     await store.changePlant({ kind: 'delete', id: 1n, expected: {} }, by('steps'))
@@ -199,8 +190,7 @@ function undoTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual([newest?.type, newest?.plant], ['plant.created', plant(1n, 'first')])
   })
 
-  suite('an undo that changes no plant is no action, and says nothing of the one that it would undo', async (t) => {
-    const { store } = await open(t)
+  suite('an undo that changes no plant is no action, and the other one is not undone', async ({ store }) => {
     await store.importPlants([plant(1n), plant(2n)], 'add', by('import'))
     await replace(store, plant(1n, 'changed'), OTHER)
     await undo(store, 'import', undoing('first', 'import'))
@@ -214,14 +204,13 @@ function undoTests(suite: Suite, open: OpenStore): void {
     ])
   })
 
-  suite('a plant that something else has changed since stays, also if it is again what the action left', async (t) => {
-    const { store, plants } = await open(t)
+  suite('a plant that others changed since stays, even if it is as the action left it', async ({ store, plants }) => {
     await store.importPlants([plant(1n), plant(2n), plant(3n, 'old'), plant(4n, 'old')], 'add', TESTER)
     const work = by('work')
     await store.changePlant({ kind: 'delete', id: 1n, expected: {} }, work)
     await store.changePlant({ kind: 'delete', id: 2n, expected: {} }, work)
     await store.importPlants([plant(3n, 'new'), plant(4n, 'new'), plant(5n), plant(6n)], 'update', work)
-    await createPlant(store, plant(1n, 'recreated'), lenient)
+    await createPlant(store, plant(1n, 'recreated'))
     await replace(store, plant(2n), OTHER)
     await remove(store, 2n)
     await replace(store, plant(3n, 'else'), OTHER)
@@ -241,8 +230,7 @@ function undoTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(1n, 'recreated'), plant(3n, 'new'), plant(4n, 'old')])
   })
 
-  suite('what was undone since counts as if it had not been, at any depth, and holds again once it is redone', async (t) => {
-    const { store, plants } = await open(t)
+  suite('what was undone since counts as not done, at any depth, until it is redone', async ({ store, plants }) => {
     await store.importPlants([plant(1n, 'old')], 'add', TESTER)
     const before = await plants()
     await store.importPlants([plant(1n, 'a'), plant(2n), plant(3n)], 'update', by('a'))
@@ -274,8 +262,7 @@ function undoTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), before)
   })
 
-  suite('an undo of thousands goes on after any of its steps, and a repeated one changes nothing', async (t) => {
-    const { store, plants, reopen } = await open(t)
+  suite('an undo of thousands goes on after any step, and then changes nothing', async ({ store, plants, reopen }) => {
     await store.importPlants(many(2000, 'old'), 'add', TESTER)
     const before = await plants()
     for (let i = 0; i < 3; i++) await store.importPlants(many(2500, `new ${i}`), 'update', by('big'))
@@ -291,8 +278,7 @@ function undoTests(suite: Suite, open: OpenStore): void {
     assert.equal(await logOf(again).end(), end)
   })
 
-  suite('an undo leaves what the action did before something else, too, and names each plant that stays once', async (t) => {
-    const { store, plants } = await open(t)
+  suite('an undo also leaves what came before a change of others, and names it once', async ({ store, plants }) => {
     const work = by('work')
     await store.importPlants([plant(1n, 'a'), plant(2n, 'a')], 'add', work)
     await store.importPlants([plant(1n, 'b'), plant(2n, 'b')], 'update', work)
@@ -308,15 +294,12 @@ function undoTests(suite: Suite, open: OpenStore): void {
       assert.deepEqual(report, { restored: 1, left: report.left })
       const shown = report.left.toSorted((a, b) => Number(a.id - b.id))
       assert.deepEqual(shown, left)
-      assert.deepEqual(
-        await plants(),
-        left.map((each) => each.plant),
-      )
+      const expected = left.map((each) => each.plant)
+      assert.deepEqual(await plants(), expected)
     }
   })
 
-  suite('an undo that is repeated restores what has become free since, and an action that goes on', async (t) => {
-    const { store, plants } = await open(t)
+  suite('a repeated undo restores what is free by now, and what the action did since', async ({ store, plants }) => {
     await store.importPlants([plant(1n, 'old'), plant(2n, 'old')], 'add', TESTER)
     await store.importPlants([plant(1n, 'new'), plant(2n, 'new')], 'update', by('work'))
     await store.importPlants([plant(1n, 'else')], 'update', by('else'))
@@ -330,8 +313,7 @@ function undoTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('an undo of what is not there is refused', async (t) => {
-    const { store } = await open(t)
+  suite('an undo of what is not there is refused', async ({ store }) => {
     await assert.rejects(undo(store, 'none', undoing('back', 'none')), refusal(40402))
     await assert.rejects(undo(store, 'none', TESTER), refusal(40402))
     await replace(store, moss, by('mine', OTHER))

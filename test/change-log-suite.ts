@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import type { ChangeRequest } from '../src/domain/changes.ts'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { actionTests } from './action-suite.ts'
@@ -23,27 +22,26 @@ import {
 import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { importAll, importMany } from './support/store-calls.ts'
-import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+import { type OpenStore, plant, refusal, type Suite, suiteOf } from './support/store-under-test.ts'
 
 /** The specification of ChangeLog (src/domain/changes.ts) as tests, for a store that keeps its log for long. */
 export function changeLogSuite(name: string, open: OpenStore): void {
-  const suite: Suite = (title, work) => void test(`${name}: ${title}`, work)
-  entryTests(suite, open)
-  pageTests(suite, open)
-  positionTests(suite, open)
-  historyTests(suite, open)
-  newestTests(suite, open)
-  followTests(suite, open)
-  actionTests(suite, open)
+  const suite = suiteOf(name, open)
+  entryTests(suite)
+  pageTests(suite)
+  positionTests(suite)
+  historyTests(suite)
+  newestTests(suite)
+  followTests(suite)
+  actionTests(suite)
 }
 
 const lenient = { mustBeNew: false }
 
-function entryTests(suite: Suite, open: OpenStore): void {
-  suite('each write that changes a plant has one entry, with the plant before and after it', async (t) => {
-    const { store } = await open(t)
+function entryTests(suite: Suite): void {
+  suite('each write that changes a plant has one entry, with the plant before and after it', async ({ store }) => {
     const start = Date.now()
-    await createPlant(store, aloe, lenient)
+    await createPlant(store, aloe)
     await replace(store, fern, OTHER)
     await updatePlant(store, 1n, { name: 'Moss', tag: null }, NO_EXPECTATION, TESTER)
     await store.importPlants([aloe, plant(2n, '', ''), plant(2n, 'twice')], 'update', OTHER)
@@ -65,12 +63,11 @@ function entryTests(suite: Suite, open: OpenStore): void {
     for (const { time } of entries) assert.ok(time >= start - 60_000 && time <= Date.now() + 60_000, String(time))
   })
 
-  suite('a write that changes nothing has no entry', async (t) => {
-    const { store } = await open(t)
-    await createPlant(store, aloe, lenient)
+  suite('a write that changes nothing has no entry', async ({ store }) => {
+    await createPlant(store, aloe)
     const end = await logOf(store).end()
-    await createPlant(store, aloe, lenient)
-    await assert.rejects(createPlant(store, fern, lenient), refusal(40901))
+    await createPlant(store, aloe)
+    await assert.rejects(createPlant(store, fern), refusal(40901))
     await replace(store, aloe)
     await updatePlant(store, 1n, { name: 'Aloe' }, NO_EXPECTATION, TESTER)
     await store.importPlants([aloe, fern], 'add', TESTER)
@@ -86,8 +83,7 @@ function entryTests(suite: Suite, open: OpenStore): void {
     assert.equal(await logOf(store).end(), end)
   })
 
-  suite('concurrent creates of several tokens each have one entry with their token', async (t) => {
-    const { store } = await open(t)
+  suite('concurrent creates of several tokens each have one entry with their token', async ({ store }) => {
     const plants = Array.from({ length: 300 }, (_, i) =>
       plant(BigInt(i), `plant ${i}`, i % 2 === 0 ? 'even' : undefined),
     )
@@ -95,14 +91,11 @@ function entryTests(suite: Suite, open: OpenStore): void {
     await Promise.all(plants.map((one, i) => store.createPlant(one, lenient, actors[i % 3] ?? TESTER)))
     const entries = await readAll(logOf(store))
     const byId = entries.sort((a, b) => Number((a.plant?.id ?? 0n) - (b.plant?.id ?? 0n)))
-    assert.deepEqual(
-      byId.map(known),
-      plants.map((one, i) => created(one, actors[i % 3]?.id)),
-    )
+    const expected = plants.map((one, i) => created(one, actors[i % 3]?.id))
+    assert.deepEqual(byId.map(known), expected)
   })
 
-  suite('the use of the log counts its entries, and names its oldest', async (t) => {
-    const { store } = await open(t)
+  suite('the use of the log counts its entries, and names its oldest', async ({ store }) => {
     assert.equal((await logOf(store).usage()).entries, 0)
     assert.equal((await logOf(store).usage()).oldest, undefined)
     await importMany(store, 2500, (i) => plant(BigInt(i)))
@@ -114,11 +107,10 @@ function entryTests(suite: Suite, open: OpenStore): void {
   })
 }
 
-function pageTests(suite: Suite, open: OpenStore): void {
+function pageTests(suite: Suite): void {
   const MANY = Array.from({ length: 2345 }, (_, i) => plant(BigInt(i * 7), `plant ${i}`, ['a', 'b', undefined][i % 3]))
 
-  suite('pages of any limit give every entry once, in the same order', async (t) => {
-    const { store } = await open(t)
+  suite('pages of any limit give every entry once, in the same order', async ({ store }) => {
     await importAll(store, MANY)
     for (let i = 0; i < 20; i++) await replace(store, plant(BigInt(i * 7), 'changed', 'c'))
     const all = await readAll(logOf(store))
@@ -133,11 +125,10 @@ function pageTests(suite: Suite, open: OpenStore): void {
     assert.equal(page.isEnd, false)
   })
 
-  suite('a read at the end is empty, and goes on with later entries', async (t) => {
-    const { store } = await open(t)
+  suite('a read at the end is empty, and goes on with later entries', async ({ store }) => {
     const empty = await logOf(store).read(FIRST)
     assert.deepEqual([empty.entries, empty.isEnd, empty.next], [[], true, await logOf(store).end()])
-    await createPlant(store, aloe, lenient)
+    await createPlant(store, aloe)
     const first = await logOf(store).read({ ...FIRST, after: empty.next })
     assert.deepEqual(first.entries.map(known), [created(aloe)])
     assert.equal(first.isEnd, true)
@@ -147,8 +138,7 @@ function pageTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual((await readAll(logOf(store), { after: first.next })).map(known), [updated(aloe, fern)])
   })
 
-  suite('a filter by tags selects entries whose plant has one of them before or after', async (t) => {
-    const { store } = await open(t)
+  suite('a filter by tags selects entries whose plant has one of them before or after', async ({ store }) => {
     await store.importPlants([aloe, plant(2n, 'two', 'x'), plant(3n, 'three')], 'add', TESTER)
     await replace(store, plant(2n, 'two', 'succulent'))
     await replace(store, plant(2n, 'two', 'y'))
@@ -179,8 +169,7 @@ function pageTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await typesOf({ untagged: true }), ['plant.created 3', 'plant.updated 3', 'plant.updated 2'])
   })
 
-  suite('a filter that selects nothing moves on', async (t) => {
-    const { store } = await open(t)
+  suite('a filter that selects nothing moves on', async ({ store }) => {
     await importAll(store, MANY)
     for (const filter of [{ tags: ['none'] }, { tagPrefix: 'none' }]) {
       let { next, isEnd } = await logOf(store).read({ ...FIRST, limit: 10, ...filter })
@@ -196,17 +185,15 @@ function pageTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a read with an aborted signal rejects with its reason', async (t) => {
-    const { store } = await open(t)
+  suite('a read with an aborted signal rejects with its reason', async ({ store }) => {
     const reason = new Error('no longer wanted')
     await assert.rejects(logOf(store).read(FIRST, AbortSignal.abort(reason)), reason)
     await assert.rejects(logOf(store).history(1n, undefined, 10, AbortSignal.abort(reason)), reason)
   })
 }
 
-function positionTests(suite: Suite, open: OpenStore): void {
-  suite('positions are opaque texts that grow, and stay valid when the store is opened again', async (t) => {
-    const { store, reopen } = await open(t)
+function positionTests(suite: Suite): void {
+  suite('positions are opaque texts that grow, and are valid in the reopened store', async ({ store, reopen }) => {
     await importMany(store, 300, (i) => plant(BigInt(i)))
     const entries = await readAll(logOf(store))
     const positions = entries.map(({ position }) => position)
@@ -218,9 +205,8 @@ function positionTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual((await readAll(logOf(again), { after: positions.at(-1) })).map(known), [deleted(plant(5n))])
   })
 
-  suite('a position with one character changed is refused', async (t) => {
-    const { store } = await open(t)
-    await createPlant(store, aloe, lenient)
+  suite('a position with one character changed is refused', async ({ store }) => {
+    await createPlant(store, aloe)
     const position = await logOf(store).end()
     const bad = ['', 'now', 'x'.repeat(64), `${position}0`, position.slice(1), position.toUpperCase().replace('0', 'O')]
     for (let i = 0; i < position.length; i++) {
@@ -233,10 +219,10 @@ function positionTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a position of another store is refused as of another history', async (t) => {
-    const [{ store }, { store: other }] = [await open(t), await open(t)]
-    await createPlant(store, aloe, lenient)
-    await createPlant(other, aloe, lenient)
+  suite('a position of another store is refused as of another history', async ({ store, open }) => {
+    const { store: other } = await open()
+    await createPlant(store, aloe)
+    await createPlant(other, aloe)
     const after = await logOf(other).end()
     await assert.rejects(logOf(store).read({ ...FIRST, after }), refusal(41001))
     await assert.rejects(logOf(store).history(1n, after, 10), refusal(41001))

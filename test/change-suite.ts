@@ -4,11 +4,10 @@ import type { Store } from '../src/domain/store.ts'
 import { TESTER } from './support/actor.ts'
 import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
-import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+import { plant, refusal, type Suite } from './support/store-under-test.ts'
 
 const monstera = plant(1n, 'Monstera', 'houseplant')
 const other = plant(1n, 'Aloe', 'succulent')
-const lenient = { mustBeNew: false }
 
 /** Expectations that hold for `monstera`, and others that do not. */
 const HOLDING: readonly Expectation[] = [
@@ -27,28 +26,26 @@ const FAILING: readonly Expectation[] = [
 ]
 
 /** The specification of Store for reading, replacing, updating and deleting single plants. */
-export function changeTests(suite: Suite, open: OpenStore): void {
-  getTests(suite, open)
-  replaceTests(suite, open)
-  updateTests(suite, open)
-  deleteTests(suite, open)
-  raceTests(suite, open)
+export function changeTests(suite: Suite): void {
+  getTests(suite)
+  replaceTests(suite)
+  updateTests(suite)
+  deleteTests(suite)
+  raceTests(suite)
 }
 
-function getTests(suite: Suite, open: OpenStore): void {
-  suite('a read returns the plant as it was created, or undefined if there is none', async (t) => {
-    const { store } = await open(t)
+function getTests(suite: Suite): void {
+  suite('a read returns the plant as it was created, or undefined if there is none', async ({ store }) => {
     assert.equal(await store.getPlant(1n), undefined)
     const plants = [plant(MIN_ID, '', ''), plant(-1n, 'e\u0301', undefined), plant(MAX_ID, '🌵', '\u00e9')]
     for (const one of plants) {
-      await createPlant(store, one, lenient)
+      await createPlant(store, one)
       assert.deepEqual(await store.getPlant(one.id), one)
     }
     assert.equal(await store.getPlant(MIN_ID + 1n), undefined)
   })
 
-  suite('a read returns every write acknowledged before it', async (t) => {
-    const { store } = await open(t)
+  suite('a read returns every write acknowledged before it', async ({ store }) => {
     for (let i = 0; i < 100; i++) {
       await replacePlant(store, plant(1n, `version ${i}`), NO_EXPECTATION, TESTER)
       assert.deepEqual(await store.getPlant(1n), plant(1n, `version ${i}`))
@@ -58,9 +55,8 @@ function getTests(suite: Suite, open: OpenStore): void {
   })
 }
 
-function replaceTests(suite: Suite, open: OpenStore): void {
-  suite('a replace stores the plant, and returns whether one existed', async (t) => {
-    const { store, reopen, plants } = await open(t)
+function replaceTests(suite: Suite): void {
+  suite('a replace stores the plant, and returns whether one existed', async ({ store, reopen, plants }) => {
     assert.equal(await replacePlant(store, monstera, NO_EXPECTATION, TESTER), 'created')
     assert.equal(await replacePlant(store, monstera, NO_EXPECTATION, TESTER), 'replaced')
     assert.equal(await replacePlant(store, other, NO_EXPECTATION, TESTER), 'replaced')
@@ -68,16 +64,14 @@ function replaceTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [other])
   })
 
-  suite('a replace without a tag removes the tag, and one with an empty tag stores an empty tag', async (t) => {
-    const { store } = await open(t)
+  suite('a replace without a tag removes the tag, and one with an empty tag stores an empty tag', async ({ store }) => {
     for (const tag of ['houseplant', undefined, '', undefined]) {
       await replacePlant(store, plant(1n, 'Monstera', tag), NO_EXPECTATION, TESTER)
       assert.deepEqual(await store.getPlant(1n), plant(1n, 'Monstera', tag))
     }
   })
 
-  suite('a replace whose expectation fails changes nothing and rejects', async (t) => {
-    const { store, plants } = await open(t)
+  suite('a replace whose expectation fails changes nothing and rejects', async ({ store, plants }) => {
     for (const expected of HOLDING) {
       await replacePlant(store, monstera, NO_EXPECTATION, TESTER)
       assert.equal(await replacePlant(store, other, expected, TESTER), 'replaced')
@@ -88,8 +82,7 @@ function replaceTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [monstera])
   })
 
-  suite('if there is no plant, the expectation `at` always fails and `notAt` always holds', async (t) => {
-    const { store, plants } = await open(t)
+  suite('without a plant, the expectation `at` always fails and `notAt` always holds', async ({ store, plants }) => {
     for (const at of ['any', [versionOf(monstera)]] as const) {
       await assert.rejects(replacePlant(store, monstera, { at }, TESTER), refusal(41201))
     }
@@ -99,10 +92,9 @@ function replaceTests(suite: Suite, open: OpenStore): void {
   })
 }
 
-function updateTests(suite: Suite, open: OpenStore): void {
-  suite('an update changes only the named members, and returns the whole plant', async (t) => {
-    const { store, plants } = await open(t)
-    await createPlant(store, monstera, lenient)
+function updateTests(suite: Suite): void {
+  suite('an update changes only the named members, and returns the whole plant', async ({ store, plants }) => {
+    await createPlant(store, monstera)
     const steps = [
       [{ name: 'Aloe' }, plant(1n, 'Aloe', 'houseplant')],
       [{ tag: '' }, plant(1n, 'Aloe', '')],
@@ -117,8 +109,7 @@ function updateTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('an update whose expectation fails changes nothing and rejects', async (t) => {
-    const { store, plants } = await open(t)
+  suite('an update whose expectation fails changes nothing and rejects', async ({ store, plants }) => {
     for (const expected of HOLDING) {
       await replacePlant(store, monstera, NO_EXPECTATION, TESTER)
       assert.equal((await updatePlant(store, 1n, { name: 'Aloe' }, expected, TESTER)).name, 'Aloe')
@@ -129,8 +120,7 @@ function updateTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [monstera])
   })
 
-  suite('an update of an absent plant rejects whatever its expectation, and creates no plant', async (t) => {
-    const { store, plants } = await open(t)
+  suite('an update of an absent plant rejects whatever it expects, and creates none', async ({ store, plants }) => {
     for (const expected of [...HOLDING, ...FAILING]) {
       await assert.rejects(updatePlant(store, 1n, { name: 'x' }, expected, TESTER), refusal(40402))
     }
@@ -138,11 +128,10 @@ function updateTests(suite: Suite, open: OpenStore): void {
   })
 }
 
-function deleteTests(suite: Suite, open: OpenStore): void {
-  suite('a delete removes the plant and frees its id', async (t) => {
-    const { store, reopen, plants } = await open(t)
-    await createPlant(store, monstera, lenient)
-    await createPlant(store, plant(2n), lenient)
+function deleteTests(suite: Suite): void {
+  suite('a delete removes the plant and frees its id', async ({ store, reopen, plants }) => {
+    await createPlant(store, monstera)
+    await createPlant(store, plant(2n))
     assert.equal(await deletePlant(store, 1n, NO_EXPECTATION, TESTER), undefined)
     await assert.rejects(deletePlant(store, 1n, NO_EXPECTATION, TESTER), refusal(40402))
     const again = await reopen()
@@ -150,8 +139,7 @@ function deleteTests(suite: Suite, open: OpenStore): void {
     assert.equal(await createPlant(again, other, { mustBeNew: true }), 'created')
   })
 
-  suite('a delete whose expectation fails changes nothing and rejects', async (t) => {
-    const { store, plants } = await open(t)
+  suite('a delete whose expectation fails changes nothing and rejects', async ({ store, plants }) => {
     for (const expected of HOLDING) {
       await replacePlant(store, monstera, NO_EXPECTATION, TESTER)
       await deletePlant(store, 1n, expected, TESTER)
@@ -173,9 +161,8 @@ const WRITES: readonly ((store: Store, by: string, expected: Expectation) => Pro
   (store, _by, expected) => deletePlant(store, 1n, expected, TESTER),
 ]
 
-function raceTests(suite: Suite, open: OpenStore): void {
-  suite('of two writes that expect the same version exactly one succeeds', async (t) => {
-    const { store } = await open(t)
+function raceTests(suite: Suite): void {
+  suite('of two writes that expect the same version exactly one succeeds', async ({ store }) => {
     for (let round = 0; round < 90; round++) {
       const [one, another] = [WRITES[round % 3], WRITES[Math.trunc(round / 3) % 3]]
       assert.ok(one && another)
@@ -192,9 +179,8 @@ function raceTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('clients that increment a counter by conditional writes lose no increment', async (t) => {
-    const { store } = await open(t)
-    await createPlant(store, plant(1n, '0'), lenient)
+  suite('clients that increment a counter by conditional writes lose no increment', async ({ store }) => {
+    await createPlant(store, plant(1n, '0'))
     const client = async () => {
       for (let counted = 0; counted < 10; ) {
         const now = await store.getPlant(1n)
@@ -208,8 +194,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
     assert.equal((await store.getPlant(1n))?.name, '80')
   })
 
-  suite('concurrent updates of different members all take effect', async (t) => {
-    const { store } = await open(t)
+  suite('concurrent updates of different members all take effect', async ({ store }) => {
     for (let round = 0; round < 50; round++) {
       await replacePlant(store, plant(1n, 'before', 'before'), NO_EXPECTATION, TESTER)
       await Promise.all([
@@ -220,8 +205,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('of concurrent replaces of a new id exactly one creates, and one of their plants stays', async (t) => {
-    const { store, plants } = await open(t)
+  suite('of concurrent replaces of a new id one creates, and one of their plants stays', async ({ store, plants }) => {
     const rivals = Array.from({ length: 200 }, (_, i) => plant(1n, `rival ${i}`))
     const results = await Promise.all(rivals.map((rival) => replacePlant(store, rival, NO_EXPECTATION, TESTER)))
     assert.equal(results.filter((result) => result === 'created').length, 1)
@@ -229,8 +213,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
     assert.ok(rivals.some((rival) => rival.name === last?.name))
   })
 
-  suite('a refused change does not affect the other changes of its group', async (t) => {
-    const { store, plants } = await open(t)
+  suite('a refused change does not affect the other changes of its group', async ({ store, plants }) => {
     const results = await Promise.allSettled([
       replacePlant(store, plant(1n), NO_EXPECTATION, TESTER),
       deletePlant(store, 5n, NO_EXPECTATION, TESTER),

@@ -5,16 +5,15 @@ import { TESTER } from './support/actor.ts'
 import { deletePlant, replacePlant } from './support/change-plant.ts'
 import { fullPlants } from './support/full-plants.ts'
 import { EVERYTHING, exportAll, importAll, listAll, onceIndexed } from './support/store-calls.ts'
-import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+import { plant, refusal, type Suite } from './support/store-under-test.ts'
 
 const MANY = Array.from({ length: 3500 }, (_, i) =>
   plant(BigInt(i * 3), `${['Aloe', 'monstera', 'Échium'][i % 3]} ${i % 50}`, i % 4 === 0 ? undefined : `tag ${i % 5}`),
 )
 
 /** The specification of Store for exports. */
-export function exportTests(suite: Suite, open: OpenStore): void {
-  suite('an export yields all plants of its filter, in any order, in chunks of about a thousand', async (t) => {
-    const { store } = await open(t)
+export function exportTests(suite: Suite): void {
+  suite('an export yields all plants of its filter, in any order, in chunks of about a thousand', async ({ store }) => {
     assert.deepEqual(await exportAll(store), [])
     await importAll(store, MANY)
     for (const order of PLANT_ORDERS) {
@@ -27,8 +26,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('countPlants counts all plants', async (t) => {
-    const { store } = await open(t)
+  suite('countPlants counts all plants', async ({ store }) => {
     assert.equal(await store.countPlants(), 0)
     await importAll(store, MANY)
     await deletePlant(store, 0n, NO_EXPECTATION, TESTER)
@@ -36,8 +34,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
   })
 
   for (const order of PLANT_ORDERS) {
-    suite(`an export by ${order} yields the plants of its start, whatever other clients write meanwhile`, async (t) => {
-      const { store } = await open(t)
+    suite(`an export by ${order} yields the plants of its start, whatever others write`, async ({ store }) => {
       await importAll(store, MANY)
       const before = await listAll(store, { order })
       const exported = []
@@ -55,22 +52,19 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     })
   }
 
-  suite('an export yields every write acknowledged before its first chunk was requested', async (t) => {
-    const { store } = await open(t)
+  suite('an export yields every write acknowledged before its first chunk was requested', async ({ store }) => {
     const exporting = store.exportPlants({ tags: [], words: ['late'] }, 'name')
     await importAll(store, [plant(1n, 'too late?')])
     assert.deepEqual((await Array.fromAsync(exporting)).flat(), [plant(1n, 'too late?')])
   })
 
-  suite('concurrent exports do not affect each other', async (t) => {
-    const { store } = await open(t)
+  suite('concurrent exports do not affect each other', async ({ store }) => {
     await importAll(store, MANY)
     const exports = await Promise.all(PLANT_ORDERS.map((order) => exportAll(store, EVERYTHING, order)))
     for (const [i, order] of PLANT_ORDERS.entries()) assert.deepEqual(exports[i], await listAll(store, { order }))
   })
 
-  suite('an export yields more than a chunk of plants of the largest size unchanged', async (t) => {
-    const { store } = await open(t)
+  suite('an export yields more than a chunk of plants of the largest size unchanged', async ({ store }) => {
     const full = fullPlants(1500, { unit: '🌵' })
     for (let i = 0; i < full.length; i += 500) await importAll(store, full.slice(i, i + 500))
     assert.deepEqual(await exportAll(store), full)
@@ -80,9 +74,8 @@ export function exportTests(suite: Suite, open: OpenStore): void {
 }
 
 /** The specification of Store for exports that its readers leave, or that the end of the store ends. */
-export function exportEndTests(suite: Suite, open: OpenStore): void {
-  suite('leaving an export early frees its resources', async (t) => {
-    const { store } = await open(t)
+export function exportEndTests(suite: Suite): void {
+  suite('leaving an export early frees its resources', async ({ store }) => {
     await importAll(store, MANY)
     for (let i = 0; i < 50; i++) {
       for await (const chunk of store.exportPlants(EVERYTHING, 'name')) {
@@ -95,8 +88,7 @@ export function exportEndTests(suite: Suite, open: OpenStore): void {
     await store.close()
   })
 
-  suite('closing the store ends an open export with an error, and does not wait for its reader', async (t) => {
-    const { store } = await open(t)
+  suite('closing the store ends an open export with an error, and does not wait for its reader', async ({ store }) => {
     await importAll(store, MANY)
     const exporting = store.exportPlants(EVERYTHING, 'id')[Symbol.asyncIterator]()
     await exporting.next()

@@ -9,16 +9,15 @@ import { expectedPlants, expectedTags } from './support/expected.ts'
 import { anyId, anyText } from './support/plants.ts'
 import { holds } from './support/property.ts'
 import { EVERYTHING, importAll, importMany, listAll } from './support/store-calls.ts'
-import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+import { plant, refusal, type Suite } from './support/store-under-test.ts'
 
 const FIRST_PAGE: PlantQuery = { ...EVERYTHING, order: 'id', after: undefined }
 
 const ids = (plants: readonly NewPlant[]) => plants.map(({ id }) => id)
 
 /** The specification of Store for lists during writes. */
-export function freshnessTests(suite: Suite, open: OpenStore): void {
-  suite('the first list after an acknowledged write returns the plant as written', async (t) => {
-    const { store } = await open(t)
+export function freshnessTests(suite: Suite): void {
+  suite('the first list after an acknowledged write returns the plant as written', async ({ store }) => {
     const found = async (text: string) => ids(await listAll(store, { words: words(text), order: 'name' }))
     for (let i = 0; i < 30; i++) {
       await createPlant(store, plant(BigInt(i), `new ${i}`, 'old'), { mustBeNew: true })
@@ -37,8 +36,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('repeated reads by id and by page return the present plants', async (t) => {
-    const { store } = await open(t)
+  suite('repeated reads by id and by page return the present plants', async ({ store }) => {
     const read = async () => [await store.getPlant(1n), ...(await store.listPlants(FIRST_PAGE, 10))]
     for (let i = 0; i < 30; i++) {
       const [one, other] = [plant(1n, `version ${i}`), plant(2n, 'another', String(i))]
@@ -55,8 +53,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await read(), [undefined, plant(2n, 'another', '29')])
   })
 
-  suite('a list returns all plants right after a large import', async (t) => {
-    const { store } = await open(t)
+  suite('a list returns all plants right after a large import', async ({ store }) => {
     for (let round = 0; round < 2; round++) {
       const some = Array.from({ length: 4000 }, (_, i) =>
         plant(BigInt(round * 4000 + i), `plant ${i}`, `round ${round}`),
@@ -70,8 +67,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     assert.equal((await listAll(store, { order: 'name' })).length, 8000)
   })
 
-  suite('paging returns each lasting plant exactly once while others are created and deleted', async (t) => {
-    const { store } = await open(t)
+  suite('paging returns each lasting plant exactly once while others are created and deleted', async ({ store }) => {
     const staying = Array.from({ length: 300 }, (_, i) => plant(BigInt(i * 2), `stay ${i % 37}`, 'stay'))
     await importAll(store, staying)
     let isOver = false
@@ -96,8 +92,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a list never misses a plant that changes constantly', async (t) => {
-    const { store } = await open(t)
+  suite('a list never misses a plant that changes constantly', async ({ store }) => {
     await importMany(store, 500, (i) => plant(BigInt(i), `some ${i}`, 'some'))
     let isOver = false
     const writing = (async () => {
@@ -119,7 +114,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
   })
 }
 
-export function propertyTests(suite: Suite, open: OpenStore): void {
+export function propertyTests(suite: Suite): void {
   // Few pieces, so that words, tags and names coincide, and sometimes any text.
   const piece = fc.constantFrom(
     'a',
@@ -154,8 +149,7 @@ export function propertyTests(suite: Suite, open: OpenStore): void {
     order: fc.constantFrom(...PLANT_ORDERS),
   })
 
-  suite('every list equals filtering and sorting all plants', async (t) => {
-    const { store } = await open(t)
+  suite('every list equals filtering and sorting all plants', async ({ store }) => {
     const plants = new Map<bigint, NewPlant>()
     const id = fc.oneof(fc.bigInt(0n, 60n), anyId)
     const some = fc.array(fc.record({ id, name: text, tag: fc.option(text, { nil: undefined }) }), { maxLength: 12 })

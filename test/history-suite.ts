@@ -22,21 +22,18 @@ import {
 import { deletePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { EVERYTHING, exportAll, importAll, importMany } from './support/store-calls.ts'
-import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+import { plant, refusal, type Suite } from './support/store-under-test.ts'
 import { settled } from './support/until.ts'
 
-const lenient = { mustBeNew: false }
-
 /** The specification of ChangeLog.history. */
-export function historyTests(suite: Suite, open: OpenStore): void {
-  suite('the history of a plant has its entries, newest first, also after it was deleted', async (t) => {
-    const { store } = await open(t)
+export function historyTests(suite: Suite): void {
+  suite('the history of a plant has its entries, newest first, also after it was deleted', async ({ store }) => {
     const others = Array.from({ length: 1200 }, (_, i) => plant(BigInt(i + 10)))
-    await createPlant(store, aloe, lenient)
+    await createPlant(store, aloe)
     await importAll(store, others)
     await replace(store, fern)
     await remove(store, 1n)
-    await Promise.all([replace(store, moss), createPlant(store, plant(7n), lenient)])
+    await Promise.all([replace(store, moss), createPlant(store, plant(7n))])
     await updatePlant(store, 1n, { tag: 'wet' }, NO_EXPECTATION, OTHER)
     const wet = plant(1n, 'Moss', 'wet')
     const first = [updated(moss, wet, OTHER.id), created(moss), deleted(fern), updated(aloe, fern), created(aloe)]
@@ -45,17 +42,14 @@ export function historyTests(suite: Suite, open: OpenStore): void {
     const history = await logOf(store).history(1n, undefined, 100)
     assert.deepEqual(history.map(known), [deleted(wet), ...first])
     const all = await readAll(logOf(store))
-    assert.deepEqual(
-      history.toReversed(),
-      all.filter((one) => (one.plant ?? one.before)?.id === 1n),
-    )
+    const expected = all.filter((one) => (one.plant ?? one.before)?.id === 1n)
+    assert.deepEqual(history.toReversed(), expected)
     assert.deepEqual((await logOf(store).history(700n, undefined, 100)).map(known), [created(plant(700n))])
     assert.deepEqual(await logOf(store).history(2n, undefined, 100), [])
   })
 
-  suite('pages of a history give every entry once', async (t) => {
-    const { store } = await open(t)
-    await createPlant(store, aloe, lenient)
+  suite('pages of a history give every entry once', async ({ store }) => {
+    await createPlant(store, aloe)
     for (let i = 0; i < 25; i++) await replace(store, plant(1n, `version ${i}`))
     const whole = await logOf(store).history(1n, undefined, 1000)
     assert.equal(whole.length, 26)
@@ -70,10 +64,9 @@ export function historyTests(suite: Suite, open: OpenStore): void {
       assert.deepEqual(found, whole)
     }
   })
-  suite('pages of the history of an id that several plants had give every entry once', async (t) => {
-    const { store } = await open(t)
+  suite('pages of the history of an id that several plants had give every entry once', async ({ store }) => {
     for (let life = 0; life < 4; life++) {
-      await createPlant(store, plant(1n, `life ${life}`), lenient)
+      await createPlant(store, plant(1n, `life ${life}`))
       if (life % 2 === 0) await replace(store, plant(1n, `changed ${life}`))
       await remove(store, 1n)
     }
@@ -86,9 +79,8 @@ export function historyTests(suite: Suite, open: OpenStore): void {
 }
 
 /** The specification of ChangeLog.newest. */
-export function newestTests(suite: Suite, open: OpenStore): void {
-  suite('plants by their newest change have each plant once, stored ones and those that are deleted now', async (t) => {
-    const { store } = await open(t)
+export function newestTests(suite: Suite): void {
+  suite('plants by their newest change are there once, stored or deleted now', async ({ store }) => {
     const log = logOf(store)
     assert.deepEqual(await log.newest({ of: 'deleted', tags: [], words: [], limit: 9, before: undefined }), {
       entries: [],
@@ -100,7 +92,7 @@ export function newestTests(suite: Suite, open: OpenStore): void {
     // Two changes of one plant in one import, and plants that are deleted, created again, and deleted again.
     await store.importPlants([plant(2000n, 'first'), plant(2000n, 'second'), plant(701n, 'Rosa')], 'update', OTHER)
     for (const id of [3n, 4n, 5n, 2000n]) await remove(store, id)
-    await createPlant(store, plant(4n, 'again'), lenient)
+    await createPlant(store, plant(4n, 'again'))
     for (const id of [3n, 5n]) await replace(store, plant(id, 'back', 'bed'))
     await store.importPlants([plant(5n), plant(6n), plant(700n)], 'delete', OTHER)
     const all = await readAll(log)
@@ -121,8 +113,7 @@ export function newestTests(suite: Suite, open: OpenStore): void {
     assert.equal((await readNewest(log, { of: 'stored', limit: 1000 })).length, (await exportAll(store)).length)
   })
 
-  suite('a page of the newest changes looks at a bounded number of entries, and leads on', async (t) => {
-    const { store } = await open(t)
+  suite('a page of the newest changes looks at a bounded number of entries, and leads on', async ({ store }) => {
     await importAll(store, [plant(1n, 'Rosa')])
     await remove(store, 1n)
     await importMany(store, 25_000, (i) => plant(BigInt(i + 2)))
@@ -136,14 +127,11 @@ export function newestTests(suite: Suite, open: OpenStore): void {
 }
 
 /** The specification of following the log of changes, from an export on and beside writers. */
-export function followTests(suite: Suite, open: OpenStore): void {
-  suite('an export and the entries after its position make the plants of a later export', async (t) => {
-    const { store } = await open(t)
+export function followTests(suite: Suite): void {
+  suite('an export and the entries after its position make the plants of a later export', async ({ store }) => {
     const ids = Array.from({ length: 3000 }, (_, i) => BigInt(i))
-    await importAll(
-      store,
-      ids.map((id) => plant(id)),
-    )
+    const rows = ids.map((id) => plant(id))
+    await importAll(store, rows)
     const writing = new AbortController()
     const writer = async (seed: number) => {
       for (let i = 0; !writing.signal.aborted; i++) {
@@ -174,8 +162,7 @@ export function followTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a reader beside writers gets every change once, in the order of the commits of each plant', async (t) => {
-    const { store } = await open(t)
+  suite('a reader beside writers gets every change once, in the order of each plant', async ({ store }) => {
     const log = logOf(store)
     const start = await log.end()
     let isOver = false

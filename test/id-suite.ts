@@ -3,32 +3,28 @@ import { hash } from 'node:crypto'
 import { type IdRange, MAX_PROPOSED } from '../src/domain/id-store.ts'
 import { MAX_ID, MIN_ID } from '../src/domain/plant.ts'
 import { createPlant } from './support/create-plant.ts'
-import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+import { plant, type Suite } from './support/store-under-test.ts'
 
 export const ACTOR = { id: 'tok_00000000000', name: 'a test' }
 
 export const keyOf = (text: string): Buffer => hash('sha256', text, 'buffer')
 
 /** The specification of IdStore. */
-export function idTests(suite: Suite, open: OpenStore): void {
-  const lenient = { mustBeNew: false }
-
-  suite('the proposed id is 1 or the id after the largest one in use', async (t) => {
-    const { store } = await open(t)
+export function idTests(suite: Suite): void {
+  suite('the proposed id is 1 or the id after the largest one in use', async ({ store }) => {
     assert.equal(await store.ids.proposeId(), 1n)
-    for (const id of [MIN_ID, -1n, 0n, MAX_ID, MAX_PROPOSED + 1n]) await createPlant(store, plant(id), lenient)
+    for (const id of [MIN_ID, -1n, 0n, MAX_ID, MAX_PROPOSED + 1n]) await createPlant(store, plant(id))
     assert.equal(await store.ids.proposeId(), 1n, 'ids outside the range of proposals do not count')
-    await createPlant(store, plant(41n), lenient)
+    await createPlant(store, plant(41n))
     assert.equal(await store.ids.proposeId(), 42n)
     assert.deepEqual(await store.ids.reserveIds(3, undefined, ACTOR), { first: 42n, last: 44n })
     assert.equal(await store.ids.proposeId(), 45n)
-    await createPlant(store, plant(43n), lenient)
+    await createPlant(store, plant(43n))
     assert.equal(await store.ids.proposeId(), 45n, 'using a reserved id changes no proposal')
   })
 
-  suite('while the largest id is in use, the proposed id comes from a gap below it', async (t) => {
-    const { store } = await open(t)
-    for (const id of [MAX_PROPOSED, MAX_PROPOSED - 5n, 7n]) await createPlant(store, plant(id), lenient)
+  suite('while the largest id is in use, the proposed id comes from a gap below it', async ({ store }) => {
+    for (const id of [MAX_PROPOSED, MAX_PROPOSED - 5n, 7n]) await createPlant(store, plant(id))
     const first = MAX_PROPOSED - 4n
     assert.deepEqual(await store.ids.reserveIds(3, undefined, ACTOR), { first, last: first + 2n })
     assert.deepEqual(await store.ids.reserveIds(2, undefined, ACTOR), { first: 8n, last: 9n })
@@ -36,16 +32,14 @@ export function idTests(suite: Suite, open: OpenStore): void {
     assert.equal(await store.ids.proposeId(), 10n)
   })
 
-  suite('no id is reserved twice, neither by concurrent requests nor after the store is opened again', async (t) => {
-    const { store, reopen } = await open(t)
+  suite('no id is reserved twice, at once or after the store is opened again', async ({ store, reopen }) => {
     const counts = Array.from({ length: 40 }, (_, i) => (i % 7) + 1)
     const ranges = await Promise.all(counts.map((count) => store.ids.reserveIds(count, undefined, ACTOR)))
     const again = await (await reopen()).ids.reserveIds(5, undefined, ACTOR)
     assertDisjoint([...ranges, again], [...counts, 5])
   })
 
-  suite('a key gets the same range again whatever count it asks for, and another key gets another range', async (t) => {
-    const { store, reopen } = await open(t)
+  suite('a key gets its range again whatever count it asks for, and another key another', async ({ store, reopen }) => {
     const all = await Promise.all(Array.from({ length: 5 }, () => store.ids.reserveIds(3, keyOf('a'), ACTOR)))
     for (const range of all) assert.deepEqual(range, { first: 1n, last: 3n })
     assert.deepEqual(await store.ids.reserveIds(2, keyOf('b'), ACTOR), { first: 4n, last: 5n })
@@ -53,8 +47,7 @@ export function idTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await later.ids.reserveIds(9, keyOf('a'), ACTOR), { first: 1n, last: 3n })
   })
 
-  suite('a key with a content gets its range again with that content alone', async (t) => {
-    const { store, reopen } = await open(t)
+  suite('a key with a content gets its range again with that content alone', async ({ store, reopen }) => {
     const [one, other] = [keyOf('one'), Buffer.alloc(32, 0xff)]
     assert.deepEqual(await store.ids.reserveIds(3, keyOf('a'), ACTOR, one), { first: 1n, last: 3n })
     assert.deepEqual(await store.ids.reserveIds(3, keyOf('b'), ACTOR, other), { first: 4n, last: 6n })
@@ -66,8 +59,7 @@ export function idTests(suite: Suite, open: OpenStore): void {
     assert.equal(await later.ids.proposeId(), 7n)
   })
 
-  suite('a key gets its range for a day, and then another one', async (t) => {
-    const { store } = await open(t)
+  suite('a key gets its range for a day, and then another one', async ({ store }) => {
     const add = (first: bigint, key: string, hours: number) =>
       store.ids.addReservation({
         ...{ first, last: first + 1n, key: keyOf(key), actor: ACTOR.id },
@@ -84,8 +76,7 @@ export function idTests(suite: Suite, open: OpenStore): void {
     )
   })
 
-  suite('ranges join their neighbours: without a key at once, with a key after its day', async (t) => {
-    const { store } = await open(t)
+  suite('ranges join their neighbours: without a key at once, with a key after its day', async ({ store }) => {
     const ranges = async () =>
       (await store.ids.exportReservations()).map(({ first, last, key }) => [first, last, key !== undefined])
     for (const count of [1, 2, 3]) await store.ids.reserveIds(count, undefined, ACTOR)
@@ -96,7 +87,7 @@ export function idTests(suite: Suite, open: OpenStore): void {
     }
     assert.equal((await ranges()).length, 151)
     // The plant 308 keeps the ranges around it apart.
-    await createPlant(store, plant(308n), lenient)
+    await createPlant(store, plant(308n))
     const young = await store.ids.reserveIds(2, keyOf('young'), ACTOR)
     assert.deepEqual(young, { first: 309n, last: 310n })
     assert.ok((await ranges()).length < 60, 'one reservation forgets many keys, and not all')
@@ -111,8 +102,7 @@ export function idTests(suite: Suite, open: OpenStore): void {
     assert.equal(await store.ids.proposeId(), 316n)
   })
 
-  suite('a range that was joined since the last copy takes the place of its parts in the copy', async (t) => {
-    const { store } = await open(t)
+  suite('a range that was joined since the last copy takes the place of its parts in the copy', async ({ store }) => {
     const at = new Date()
     const add = (first: bigint, last: bigint, key?: Buffer) =>
       store.ids.addReservation({ first, last, key, at, actor: ACTOR.id })
@@ -138,8 +128,7 @@ export function idTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.ids.reserveIds(2, keyOf('c'), ACTOR), { first: 20n, last: 21n })
   })
 
-  suite('reservations can be copied to another store, and copying them again changes nothing', async (t) => {
-    const { store } = await open(t)
+  suite('reservations can be copied to another store, and copying them again changes nothing', async ({ store }) => {
     const at = new Date(1_800_000_000_123)
     const reservations = [
       { first: 5n, last: 9n, key: keyOf('a'), at, actor: 'tok_1' },

@@ -16,7 +16,7 @@ import { runImport } from '../src/import/run-import.ts'
 import { TESTER } from './support/actor.ts'
 import { replacePlant } from './support/change-plant.ts'
 import { importAll } from './support/store-calls.ts'
-import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+import { plant, type Suite } from './support/store-under-test.ts'
 
 /** Plants in the store. COMING has imported plants with the result of each mode. */
 const BEFORE = [plant(1n, 'Monstera', 'houseplant'), plant(2n, 'Aloe'), plant(3n, 'Ficus', '')]
@@ -68,10 +68,9 @@ const EXPECTING = {
 } as const
 
 /** The specification of Store for imports and their dry runs. */
-export function importTests(suite: Suite, open: OpenStore): void {
+export function importTests(suite: Suite): void {
   for (const mode of ['add', 'update'] as const) {
-    suite(`an import to ${mode} decides each plant after the ones before it`, async (t) => {
-      const { store, plants, reopen } = await open(t)
+    suite(`an import to ${mode} decides each plant after the ones before it`, async ({ store, plants, reopen }) => {
       assert.deepEqual(told(await store.importPlants(BEFORE, mode, TESTER)), ['added', 'added', 'added'])
       assert.deepEqual(told(await store.importPlants(coming, mode, TESTER)), expected(mode))
       assert.deepEqual(await plants(), AFTER[mode])
@@ -81,8 +80,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
 
     for (const dryRun of [false, true]) {
       const what = dryRun ? `a dry run of an import to ${mode}` : `an import to ${mode}`
-      suite(`${what} that is stopped ends before its next batch, however many there are`, async (t) => {
-        const { store, plants } = await open(t)
+      suite(`${what} that is stopped ends before its next batch, however many there are`, async ({ store, plants }) => {
         const stop = new AbortController()
         let read = 0
         async function* batches(): AsyncGenerator<Batch> {
@@ -100,8 +98,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
       })
     }
 
-    suite(`an import to ${mode} heeds what its rows expect, and a dry run of it, too`, async (t) => {
-      const { store, plants } = await open(t)
+    suite(`an import to ${mode} heeds what its rows expect, and a dry run of it, too`, async ({ store, plants }) => {
       await importAll(store, BEFORE)
       const { results, after } = EXPECTING[mode]
       const dryRun = await store.startDryRun(mode)
@@ -111,8 +108,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
       assert.deepEqual(await plants(), after)
     })
 
-    suite(`a dry run of an import to ${mode} returns the same results and stores nothing`, async (t) => {
-      const { store, plants } = await open(t)
+    suite(`a dry run of an import to ${mode} has the same results, stores nothing`, async ({ store, plants }) => {
       await importAll(store, BEFORE)
       const dryRun = await store.startDryRun(mode)
       assert.deepEqual(told(await dryRun.importPlants(coming.slice(0, 5))), expected(mode).slice(0, 5))
@@ -139,8 +135,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     [asItWas(plant(3n, 'Ficus')), 41201],
     ...Array.from({ length: 10 }, (_, i) => [only(BigInt(20 + i)), 'unchanged'] as const),
   ]
-  suite('an import to delete removes plants, only as its rows say, and a dry run of it counts them', async (t) => {
-    const { store, plants, reopen } = await open(t)
+  suite('an import to delete removes what its rows say, and a dry run counts it', async ({ store, plants, reopen }) => {
     await importAll(store, BEFORE)
     const rows = DELETES.map(([row]) => row)
     const results = DELETES.map(([, result]) => result)
@@ -155,8 +150,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(3n, 'Ficus', '')])
   })
 
-  suite('deletes of an import are in the log of changes and in searches', async (t) => {
-    const { store } = await open(t)
+  suite('deletes of an import are in the log of changes and in searches', async ({ store }) => {
     await importAll(store, BEFORE)
     const from = (await store.changes?.end()) ?? ''
     await store.importPlants([only(1n), asItWas(plant(2n, 'Aloe', 'other')), only(2n)], 'delete', OTHER)
@@ -172,23 +166,20 @@ export function importTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(types, ['plant.deleted', 'plant.created'])
   })
 
-  suite('an import of no plants returns no results', async (t) => {
-    const { store } = await open(t)
+  suite('an import of no plants returns no results', async ({ store }) => {
     assert.deepEqual(await store.importPlants([], 'add', TESTER), [])
     const dryRun = await store.startDryRun('add')
     assert.deepEqual(await dryRun.importPlants([]), [])
     await dryRun.close()
   })
 
-  suite('an import stores the other plants when the engine refuses one', async (t) => {
-    const { store, plants } = await open(t)
+  suite('an import stores the other plants when the engine refuses one', async ({ store, plants }) => {
     const results = await store.importPlants([plant(1n), plant(2n ** 63n), plant(3n)], 'update', TESTER)
     assert.deepEqual(told(results), ['added', 50001, 'added'])
     assert.deepEqual(await plants(), [plant(1n), plant(3n)])
   })
 
-  suite('20,000 plants are imported in four groups beside other writes', async (t) => {
-    const { store, plants } = await open(t)
+  suite('20,000 plants are imported in four groups beside other writes', async ({ store, plants }) => {
     const all = Array.from({ length: 20_000 }, (_, i) =>
       plant(BigInt(i), `plant ${i}`, i % 3 === 0 ? undefined : 'tag'),
     )
@@ -201,8 +192,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual((await plants()).slice(1), all)
   })
 
-  suite('a dry run sees writes of other clients, and other clients do not see the dry run', async (t) => {
-    const { store } = await open(t)
+  suite('a dry run sees writes of other clients, and other clients do not see the dry run', async ({ store }) => {
     const dryRun = await store.startDryRun('add')
     assert.deepEqual(told(await dryRun.importPlants([plant(1n, 'tried')])), ['added'])
     assert.deepEqual(told(await store.importPlants([plant(1n, 'real'), plant(2n, 'real')], 'add', TESTER)), [
@@ -213,8 +203,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     await dryRun.close()
   })
 
-  suite('a dry run yields the stored plants between its parts, without its own', async (t) => {
-    const { store } = await open(t)
+  suite('a dry run yields the stored plants between its parts, without its own', async ({ store }) => {
     await importAll(store, BEFORE)
     const dryRun = await store.startDryRun('update')
     const stored = async () => (await Array.fromAsync(dryRun.storedPlants())).flat()
@@ -230,8 +219,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     await dryRun.close()
   })
 
-  suite('a dry run finds the rows that would add the name and the tag of a stored plant', async (t) => {
-    const { store } = await open(t)
+  suite('a dry run finds the rows that would add the name and the tag of a stored plant', async ({ store }) => {
     await importAll(store, BEFORE)
     const coming: readonly (readonly [plant: NewPlant, duplicateOf?: bigint])[] = [
       [plant(10n, 'Monstera', 'houseplant'), 1n],
@@ -255,8 +243,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(found, { duplicates: rows.length, duplicateRows: rows })
   })
 
-  suite('a few rows without ids are compared with the plants that sort like them, and more with all', async (t) => {
-    const { store } = await open(t)
+  suite('few rows without ids are compared with plants that sort like them, more with all', async ({ store, t }) => {
     // More than a page of plants whose sort keys are equal.
     const alike = Array.from({ length: 250 }, (_, i) => plant(BigInt(i), i % 2 === 0 ? 'ALOE' : 'Áloe', `${i}`))
     await importAll(store, [plant(MIN_ID, 'Least'), ...alike, plant(1000n, 'aloe'), plant(1001n, 'Ficus')])
@@ -277,8 +264,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     assert.equal(mock.callCount(), 1)
   })
 
-  suite('concurrent dry runs do not affect each other', async (t) => {
-    const { store, plants } = await open(t)
+  suite('concurrent dry runs do not affect each other', async ({ store, plants }) => {
     const dryRuns = await Promise.all(Array.from({ length: 5 }, () => store.startDryRun('add')))
     for (const [i, dryRun] of dryRuns.entries()) {
       assert.deepEqual(told(await dryRun.importPlants([plant(1n, `by ${i}`)])), ['added'])
@@ -287,8 +273,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [])
   })
 
-  suite('a dry run takes 50,000 plants', async (t) => {
-    const { store } = await open(t)
+  suite('a dry run takes 50,000 plants', async ({ store }) => {
     const dryRun = await store.startDryRun('add')
     for (let first = 0; first < 50_000; first += 5000) {
       const some = Array.from({ length: 5000 }, (_, i) => plant(BigInt(first + i)))
@@ -300,19 +285,15 @@ export function importTests(suite: Suite, open: OpenStore): void {
 }
 
 /** The specification of imports for a store that commits each import as a whole. */
-export function wholeImportTests(suite: Suite, open: OpenStore): void {
-  suite('concurrent imports run one after the other', async (t) => {
-    const { store, plants } = await open(t)
+export function wholeImportTests(suite: Suite): void {
+  suite('concurrent imports run one after the other', async ({ store, plants }) => {
     const versions = Array.from({ length: 8 }, (_, version) =>
       Array.from({ length: 300 }, (_, i) => plant(BigInt(i), `version ${version}`)),
     )
     const results = await Promise.all(versions.map((version) => store.importPlants(version, 'update', TESTER)))
     const shown = results.map((result) => new Set(result).size)
-    assert.deepEqual(
-      shown,
-      versions.map(() => 1),
-      'each found or made all of them',
-    )
+    const wanted = versions.map(() => 1)
+    assert.deepEqual(shown, wanted, 'each found or made all of them')
     assert.equal(results.filter(([first]) => first === 'added').length, 1)
     assert.equal(new Set((await plants()).map(({ name }) => name)).size, 1, 'all plants are those of the last import')
   })

@@ -9,7 +9,7 @@ import { expectedPlants } from './support/expected.ts'
 import { anyText } from './support/plants.ts'
 import { holds } from './support/property.ts'
 import { EVERYTHING, exportAll, importAll, listAll } from './support/store-calls.ts'
-import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+import { plant, type Suite } from './support/store-under-test.ts'
 import { modelMatches, TRICKY } from './support/word-model.ts'
 
 const PLANTS = [
@@ -25,14 +25,13 @@ const PLANTS = [
 const ids = (plants: readonly NewPlant[]) => plants.map(({ id }) => id)
 
 /** The specification of Store for lists of plants. */
-export function listTests(suite: Suite, open: OpenStore): void {
-  orderTests(suite, open)
-  filterTests(suite, open)
+export function listTests(suite: Suite): void {
+  orderTests(suite)
+  filterTests(suite)
 }
 
-function orderTests(suite: Suite, open: OpenStore): void {
-  suite('a list is ordered by id or by folded name, ascending or descending', async (t) => {
-    const { store } = await open(t)
+function orderTests(suite: Suite): void {
+  suite('a list is ordered by id or by folded name, ascending or descending', async ({ store }) => {
     assert.deepEqual(await listAll(store), [])
     await importAll(store, PLANTS.toReversed())
     const byName = [3n, 4n, 0n, -7n, 2n, 1n, MIN_ID, MAX_ID]
@@ -42,8 +41,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(ids(await listAll(store, { order: '-name' })), byName.toReversed())
   })
 
-  suite('pages of any size together have each plant once', async (t) => {
-    const { store } = await open(t)
+  suite('pages of any size together have each plant once', async ({ store }) => {
     // Some names are equal, others have equal sort keys.
     const alike = Array.from({ length: 40 }, (_, i) => plant(BigInt(i), `${'Á'.repeat(130 + (i % 2))}${i % 7}`))
     await importAll(store, [...PLANTS.filter(({ id }) => id < 0n || id > 40n), ...alike])
@@ -53,8 +51,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a list continues after a position even if the plant there has changed or is gone', async (t) => {
-    const { store } = await open(t)
+  suite('a list continues after a position even if the plant there has changed or is gone', async ({ store }) => {
     await importAll(store, PLANTS)
     for (const order of PLANT_ORDERS) {
       const whole = await listAll(store, { order })
@@ -68,19 +65,16 @@ function orderTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('names beyond U+FFFF sort by code points', async (t) => {
-    const { store } = await open(t)
+  suite('names beyond U+FFFF sort by code points', async ({ store }) => {
     const names = ['\ud7ff', '\ue000', '\ufa0e', '\u{10000}', '\u{10ffff}']
-    await importAll(
-      store,
-      names.map((name, i) => plant(BigInt(-i), name)),
-    )
+    const rows = names.map((name, i) => plant(BigInt(-i), name))
+    await importAll(store, rows)
     const shown = (await listAll(store, { order: 'name' })).map(({ name }) => name)
     assert.deepEqual(shown, names)
   })
 }
 
-function filterTests(suite: Suite, open: OpenStore): void {
+function filterTests(suite: Suite): void {
   const FILTERS: readonly (readonly [tags: string[], words: string, found: bigint[]])[] = [
     [['houseplant'], '', [MIN_ID, 1n]],
     [['houseplant', 'herb', 'herb', 'unknown'], '', [MIN_ID, -7n, 1n]],
@@ -105,8 +99,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     [['herb'], 'aloe', []],
     [[''], 'aloe', [0n]],
   ]
-  suite('a filter matches exact tags, and prefixes of folded words', async (t) => {
-    const { store } = await open(t)
+  suite('a filter matches exact tags, and prefixes of folded words', async ({ store }) => {
     await importAll(store, PLANTS)
     for (const [tags, text, found] of FILTERS) {
       const filter = { tags, words: words(text) }
@@ -118,8 +111,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a search finds a hybrid by its sign, by an x and by neither, whatever its blanks', async (t) => {
-    const { store } = await open(t)
+  suite('a search finds a hybrid by its sign, by an x and by neither, whatever its blanks', async ({ store }) => {
     const species = [
       'Magnolia × soulangeana',
       'Magnolia ×soulangeana',
@@ -152,8 +144,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     await assertFound('x', [...species, ...genera])
   })
 
-  suite('a word with hyphens is found in its parts and as one word, and sorts where it is written', async (t) => {
-    const { store } = await open(t)
+  suite('a word with hyphens is found in parts and as one, and sorts where it is written', async ({ store }) => {
     const names = ["Prunus 'Kiku-shidare-zakura'", 'Prunus kiku', 'Kikushidare', 'Kiku\u2010Shidare', 'Kiku - shidare']
     await importAll(
       store,
@@ -174,8 +165,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a hybrid genus is sorted at its letter, and a search by name begins there', async (t) => {
-    const { store } = await open(t)
+  suite('a hybrid genus is sorted at its letter, and a search by name begins there', async ({ store }) => {
     const names = ['Cupressus', '×Cuprocyparis', 'x Cuprocyparis b', '+Cupx', 'Dianthus', '×Xenia', 'Xenia', 'Rosa ‘A’']
     const plants = [...names, "Rosa 'A' b", 'Rosa "A" a'].map((name, i) => plant(BigInt(i), name))
     await importAll(store, plants)
@@ -187,8 +177,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await inOrder('rosa a'), [7n, 9n, 8n])
   })
 
-  suite('a search finds exactly the plants of the rule for words, whatever characters texts have', async (t) => {
-    const { store } = await open(t)
+  suite('a search finds exactly the plants of the rule for words, whatever their characters', async ({ store }) => {
     const tricky = fc.string({ unit: fc.constantFrom(...TRICKY), maxLength: 12 })
     const text = fc.oneof(tricky, anyText)
     const texts = fc.array(fc.tuple(text, fc.option(text, { nil: undefined })), { minLength: 8, maxLength: 8 })
@@ -209,8 +198,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     await holds(property, { numRuns: 20 })
   })
 
-  suite('a search tells long words apart even if they differ only near their ends', async (t) => {
-    const { store } = await open(t)
+  suite('a search tells long words apart even if they differ only near their ends', async ({ store }) => {
     const lengths = [6, 7, 8, 9, 18, 19, 20, 21, 40]
     for (const letter of ['a', '銀', '𐐨']) {
       const beginnings = lengths.map((length) => letter.repeat(length))
@@ -231,8 +219,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a filter takes hundreds of tags', async (t) => {
-    const { store } = await open(t)
+  suite('a filter takes hundreds of tags', async ({ store }) => {
     const many = Array.from({ length: 1400 }, (_, i) => plant(BigInt(i), `plant ${i % 10}`, `tag ${i % 700}`))
     await importAll(store, many)
     const tags = Array.from({ length: 400 }, (_, i) => `tag ${i}`)
@@ -244,8 +231,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a filter takes thousands of words and tags, and tags of many words', async (t) => {
-    const { store } = await open(t)
+  suite('a filter takes thousands of words and tags, and tags of many words', async ({ store }) => {
     const many = Array.from({ length: 3000 }, (_, i) => `w${i}`)
     const [own, few] = [many.slice(0, 200), many.slice(0, 35)]
     const full = plant(101n, own.join(' '), few.join(' - '))
@@ -257,16 +243,14 @@ function filterTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await listAll(store, { words: many, tags: many }), [])
   })
 
-  suite('a search finds words of any length', async (t) => {
-    const { store } = await open(t)
+  suite('a search finds words of any length', async ({ store }) => {
     const long = plant(1n, 'x'.repeat(MAX_NAME))
     await importAll(store, [long, plant(3n, 'x'.repeat(MAX_NAME - 1))])
     assert.deepEqual(await listAll(store, { words: ['x'.repeat(MAX_NAME)] }), [long])
     assert.deepEqual(ids(await listAll(store, { words: ['x'.repeat(8)] })), [1n, 3n])
   })
 
-  suite('a search finds a plant by twice as many characters of its folded texts as they may have', async (t) => {
-    const { store } = await open(t)
+  suite('a search finds a plant by twice as many folded characters as its texts may have', async ({ store }) => {
     // U+FDFA becomes 18 characters, of four words: 1,998 of the name, and 396 of the tag.
     const [name, tag] = ['\ufdfa'.repeat(111), '\ufdfa'.repeat(22)]
     const within = plant(1n, `${name}zy`, `${tag}yxwv`)
@@ -287,8 +271,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await exportAll(store, { tags: [], words: words('\ufdfa') }), [within, beyond])
   })
 
-  suite('a search finds a full plant by each of its words, whatever its text was before', async (t) => {
-    const { store } = await open(t)
+  suite('a search finds a full plant by each of its words, whatever its text was before', async ({ store }) => {
     const text = (letter: string, count = 120) =>
       Array.from({ length: count }, (_, i) => `${letter}${((i * 7919) % 60_466_176).toString(36)}`).join(' ')
     // Beyond U+FFFF, the order of code points is not that of JavaScript; one syllable of Hangul becomes three letters.

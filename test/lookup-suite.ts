@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { lazySignalOf } from '../src/domain/store.ts'
 import { TESTER } from './support/actor.ts'
 import { fullPlants } from './support/full-plants.ts'
-import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+import { plant, type Suite } from './support/store-under-test.ts'
 
 /** The specification of Store for many concurrent reads by id. */
-export function lookupTests(suite: Suite, open: OpenStore): void {
-  suite('concurrent reads by id return plants of every size', async (t) => {
-    const { store } = await open(t)
+export function lookupTests(suite: Suite): void {
+  suite('concurrent reads by id return plants of every size', async ({ store }) => {
     const sizes = [0, 1, 10, 100, 499, 500, 999, 1000, 1000]
     const made = sizes.map((size, i) => plant(BigInt(i), 'é'.repeat(size), i % 2 === 0 ? undefined : 'x'.repeat(i)))
     await store.importPlants(made, 'add', TESTER)
@@ -16,8 +15,7 @@ export function lookupTests(suite: Suite, open: OpenStore): void {
     ids.forEach((id, i) => void assert.deepEqual(found[i], made[id]))
   })
 
-  suite('pages by id return plants of every size, and many pages at once of the largest', async (t) => {
-    const { store } = await open(t)
+  suite('pages by id return plants of every size, and many pages at once of the largest', async ({ store }) => {
     const full = fullPlants(300, { unit: '🌵' })
     const small = Array.from({ length: 100 }, (_, i) => plant(BigInt(300 + i)))
     const all = [...full, ...small]
@@ -33,8 +31,7 @@ export function lookupTests(suite: Suite, open: OpenStore): void {
     for (let i = 0; i < 3; i++) assert.deepEqual(await page(0, 100), full.slice(0, 100))
   })
 
-  suite('a read whose caller has left is not run, and other reads are', async (t) => {
-    const { store } = await open(t)
+  suite('a read whose caller has left is not run, and other reads are', async ({ store }) => {
     const full = fullPlants(3)
     await store.importPlants([...full, plant(3n)], 'add', TESTER)
     const abandoned = Array.from({ length: 30 }, (_, i) =>

@@ -108,7 +108,7 @@ const together = (work: readonly (readonly Deed[])[]) =>
 const rivals = (creates: readonly NewPlant[]) =>
   new Step(`rivals(${inspect(creates)})`, async ({ known }, { store }) => {
     const { plants } = known
-    const results = await Promise.allSettled(creates.map((plant) => createPlant(store, plant, { mustBeNew: false })))
+    const results = await Promise.allSettled(creates.map((plant) => createPlant(store, plant)))
     // The store decides which of several creates of a new id comes first. That decides all other results.
     for (const [i, plant] of creates.entries()) {
       const result = results[i]

@@ -5,18 +5,15 @@ import type { TagCount } from '../src/domain/store.ts'
 import { TESTER } from './support/actor.ts'
 import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { importAll, importMany } from './support/store-calls.ts'
-import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+import { plant, type Suite } from './support/store-under-test.ts'
 
 /** The specification of Store for the list of tags. */
-export function tagTests(suite: Suite, open: OpenStore): void {
-  suite('a list of tags is ordered by code points and counts the plants of each tag', async (t) => {
-    const { store } = await open(t)
+export function tagTests(suite: Suite): void {
+  suite('a list of tags is ordered by code points and counts the plants of each tag', async ({ store }) => {
     assert.deepEqual(await store.listTags({}, 10), [])
     const tags = ['b', 'B', 'a', '', 'á', '\u{10000}', '\uffee', 'a', undefined, 'b', 'a']
-    await importAll(
-      store,
-      tags.map((tag, i) => plant(BigInt(i), 'x', tag)),
-    )
+    const rows = tags.map((tag, i) => plant(BigInt(i), 'x', tag))
+    await importAll(store, rows)
     const counts = [
       ['', 1],
       ['B', 1],
@@ -34,8 +31,7 @@ export function tagTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.listTags({ after: 'aa' }, 1), [{ tag: 'b', plants: 2 }])
   })
 
-  suite('a list of tags has those that begin so, and those with words, page by page', async (t) => {
-    const { store } = await open(t)
+  suite('a list of tags has those that begin so, and those with words, page by page', async ({ store }) => {
     const tags = ['Bed 1', 'bed', 'bed/Rosé', 'bed/alba 2', 'bed/alba 10', 'bed/', 'Kiku-shidare', 'rose', '', '🌵']
     await importMany(store, 600, (i) => plant(BigInt(i), 'bed', tags[i] ?? `row ${String(i).padStart(3, '0')}`))
     // In the order of code points, as these tags are ASCII up to é and the pictograph.
@@ -60,26 +56,20 @@ export function tagTests(suite: Suite, open: OpenStore): void {
           page = await store.listTags({ ...query, after: listed.at(-1)?.tag }, limit)
           if (page.length === 0) break
         }
-        assert.deepEqual(
-          listed,
-          found.map((tag) => ({ tag, plants: 1 })),
-          JSON.stringify(query),
-        )
+        const wanted = found.map((tag) => ({ tag, plants: 1 }))
+        assert.deepEqual(listed, wanted, JSON.stringify(query))
       }
     }
     await importAll(store, [plant(5n, 'bed', 'bed/alba 10'), plant(3n, 'bed', undefined)], 'update')
     assert.deepEqual(await store.listTags({ prefix: 'bed/', words: ['alba'] }, 9), [{ tag: 'bed/alba 10', plants: 2 }])
   })
 
-  suite('the count of a tag follows each write, and a tag without plants leaves the list', async (t) => {
-    const { store } = await open(t)
+  suite('the count of a tag follows each write, and a tag without plants leaves the list', async ({ store }) => {
     const counts = async () =>
       Object.fromEntries((await store.listTags({}, 10)).map(({ tag, plants }) => [tag, plants]))
     for (let i = 0; i < 20; i++) {
-      await importAll(
-        store,
-        [1n, 2n, 3n].map((id) => plant(id, 'x', 'a')),
-      )
+      const rows = [1n, 2n, 3n].map((id) => plant(id, 'x', 'a'))
+      await importAll(store, rows)
       assert.deepEqual(await counts(), { a: 3 })
       await replacePlant(store, plant(1n, 'x', 'b'), NO_EXPECTATION, TESTER)
       assert.deepEqual(await counts(), { a: 2, b: 1 })

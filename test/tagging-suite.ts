@@ -3,7 +3,7 @@ import type { NewPlant } from '../src/domain/plant.ts'
 import { PLANT_ORDERS, type PlantOrder, type TagFilter } from '../src/domain/plant-query.ts'
 import { TESTER } from './support/actor.ts'
 import { exportAll, importAll, listAll } from './support/store-calls.ts'
-import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+import { plant, type Suite } from './support/store-under-test.ts'
 
 /** Tags around the ends of what a prefix may mean, in code points. */
 const TAGS = [
@@ -40,9 +40,8 @@ const PREFIXES = [
 ]
 
 /** The specification of Store for plants without a tag, and for those with a tag that begins in a way. */
-export function taggingTests(suite: Suite, open: OpenStore): void {
-  suite('lists and exports have the plants without a tag, or whose tag begins in a way, and no others', async (t) => {
-    const { store } = await open(t)
+export function taggingTests(suite: Suite): void {
+  suite('lists and exports have exactly the plants without a tag, or whose tag begins so', async ({ store }) => {
     const many = Array.from({ length: 300 }, (_, i) => `many/${i}`)
     const all = [...TAGS, ...TAGS, ...many].map((tag, i) =>
       plant(BigInt(i - 20), `${i % 3 === 0 ? 'fern' : 'moss'} n${i}`, tag),
@@ -86,8 +85,7 @@ export function taggingTests(suite: Suite, open: OpenStore): void {
     await assertAll(changed, ['id', '-name'])
   })
 
-  suite('the first and the last id are found by a tag, by its start and by words, in each order', async (t) => {
-    const { store } = await open(t)
+  suite('the first and the last id are found by a tag, by its start and by words, in each order', async ({ store }) => {
     const ends = [-(2n ** 63n), 0n, 2n ** 63n - 1n].map((id) => plant(id, 'Rosa alba', ''))
     await importAll(store, [...ends, plant(1n, 'Acer', 'bed')])
     const filters = [

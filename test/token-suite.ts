@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { hashSecret, makeSecret, makeTokenId, type Rotation, SCOPES, type Token } from '../src/domain/token.ts'
-import type { OpenStore, Suite } from './support/store-under-test.ts'
+import type { Suite } from './support/store-under-test.ts'
 
 /** A token as `plantstore token create` makes it, with the given members. */
 export const token = (name: string, more: Partial<Token> = {}): Token => ({
@@ -16,9 +16,8 @@ export const token = (name: string, more: Partial<Token> = {}): Token => ({
 })
 
 /** The specification of TokenStore. */
-export function tokenTests(suite: Suite, open: OpenStore): void {
-  suite('a look-up finds a token only by the hash of its own secret', async (t) => {
-    const { store, reopen } = await open(t)
+export function tokenTests(suite: Suite): void {
+  suite('a look-up finds a token only by the hash of its own secret', async ({ store, reopen }) => {
     const secret = makeSecret()
     const part = ['greenhouse 1/', '"bed" 🌿 [2]']
     const kew = token('Kew app 🌿', { scopes: SCOPES, part, expiresAt: new Date('2099-12-31T23:59:59.999Z') })
@@ -28,15 +27,13 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await (await reopen()).tokens.findToken(hashSecret(secret)), kew)
   })
 
-  suite('a look-up finds an expired token too', async (t) => {
-    const { store } = await open(t)
+  suite('a look-up finds an expired token too', async ({ store }) => {
     const expired = token('old', { expiresAt: new Date(0) })
     await store.tokens.createToken(expired, hashSecret('old'))
     assert.deepEqual(await store.tokens.findToken(hashSecret('old')), expired)
   })
 
-  suite('a list of tokens begins with the oldest', async (t) => {
-    const { store } = await open(t)
+  suite('a list of tokens begins with the oldest', async ({ store }) => {
     assert.deepEqual(await store.tokens.listTokens(), [])
     const [late, early, middle] = [3, 1, 2].map((n) => token(`number ${n}`, { createdAt: new Date(n) }))
     assert.ok(late && early && middle)
@@ -44,8 +41,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.tokens.listTokens(), [early, middle, late])
   })
 
-  suite('an export of tokens contains each token with its hash', async (t) => {
-    const { store } = await open(t)
+  suite('an export of tokens contains each token with its hash', async ({ store }) => {
     const expiring = token('expiring', { expiresAt: new Date(2_000_000_000_000), scopes: ['tokens'], part: ['a/'] })
     for (const one of [expiring, token('other')]) await store.tokens.createToken(one, hashSecret(one.name))
     const kept = await store.tokens.exportTokens()
@@ -54,8 +50,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(kept.find(({ token }) => token.id === expiring.id)?.token, expiring)
   })
 
-  suite('the store records the last use of a token, and ignores that of an unknown token', async (t) => {
-    const { store } = await open(t)
+  suite('the store records the last use of a token, and ignores that of an unknown token', async ({ store }) => {
     const used = token('used')
     await store.tokens.createToken(used, hashSecret('used'))
     await store.tokens.touchToken(used.id, new Date(1_700_000_000_123))
@@ -63,8 +58,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.tokens.listTokens(), [{ ...used, lastUsedAt: new Date(1_700_000_000_123) }])
   })
 
-  suite('copying a token keeps its times', async (t) => {
-    const { store } = await open(t)
+  suite('copying a token keeps its times', async ({ store }) => {
     const [createdAt, expiresAt, lastUsedAt, revokedAt] = [1, 2, 3, 4].map((n) => new Date(n * 1e12 + n))
     assert.ok(createdAt)
     const copied = token('copied', { part: ['a'], createdAt, expiresAt, lastUsedAt, revokedAt })
@@ -73,8 +67,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.tokens.findToken(hashSecret('copied')), copied)
   })
 
-  suite('a revoked token stays listed as revoked, and revoking it again returns false', async (t) => {
-    const { store, reopen } = await open(t)
+  suite('a revoked token stays listed as revoked, and revoking it again returns false', async ({ store, reopen }) => {
     const [going, staying] = [token('going'), token('staying', { createdAt: new Date() })]
     const before = Date.now()
     for (const one of [going, staying]) await store.tokens.createToken(one, hashSecret(one.name))
@@ -90,8 +83,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(found?.revokedAt, revoked?.revokedAt)
   })
 
-  suite('pages of tokens together have each token once, even tokens of one moment', async (t) => {
-    const { store } = await open(t)
+  suite('pages of tokens together have each token once, even tokens of one moment', async ({ store }) => {
     const all = [1, 1, 1, 2, 0].map((n) => token('x', { createdAt: new Date(n) }))
     for (const one of all) await store.tokens.createToken(one, hashSecret(one.id))
     const listed = await store.tokens.listTokens()
@@ -107,8 +99,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('an active token issues each token once, within the bound on active tokens', async (t) => {
-    const { store } = await open(t)
+  suite('an active token issues each token once, within the bound on active tokens', async ({ store }) => {
     const { tokens } = store
     const now = new Date(1_800_000_000_000)
     const creator = token('creator', { createdAt: now })
@@ -132,8 +123,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.equal((await tokens.listTokens()).length, 6)
   })
 
-  suite('an expired token issues no token', async (t) => {
-    const { store } = await open(t)
+  suite('an expired token issues no token', async ({ store }) => {
     const creator = token('creator', { expiresAt: new Date(2_000_000_000_000) })
     await store.tokens.createToken(creator, hashSecret('creator'))
     const issued = token('late', { createdAt: new Date(2_000_000_000_000) })
@@ -142,8 +132,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.equal(result, 'creator revoked')
   })
 
-  suite('new tokens replace revoked and expired tokens beyond the bound, those that ended first', async (t) => {
-    const { store } = await open(t)
+  suite('new tokens replace revoked and expired tokens beyond the bound, those that ended first', async ({ store }) => {
     const { tokens } = store
     const now = 1_800_000_000_000
     const listed = async () => (await tokens.listTokens()).map(({ name }) => name)
@@ -173,8 +162,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await tokens.findToken(hashSecret('one')), (await tokens.listTokens()).at(-2))
   })
 
-  suite('revoking spares the last active token with the scope tokens, even if all are revoked at once', async (t) => {
-    const { store } = await open(t)
+  suite('revoking spares the last active token with the scope tokens, even all at once', async ({ store }) => {
     const { tokens } = store
     const more = { scopes: ['tokens'] } as const
     const managers = [1, 2, 3, 4].map((n) => token(`manager ${n}`, more))
@@ -194,8 +182,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.equal(await tokens.revokeToken(last), 'revoked')
   })
 
-  suite('a rotation makes a token with the same rights once, and brings the expiry of the old one forward', async (t) => {
-    const { store, reopen } = await open(t)
+  suite('a rotation makes one token of the same rights, and ends the old one earlier', async ({ store, reopen }) => {
     const { tokens } = store
     const now = 1_800_000_000_000
     const part = ['a/', 'b']
@@ -238,8 +225,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.equal((await (await reopen()).tokens.listTokens()).length, 5)
   })
 
-  suite('tokens that rotate each other at once all succeed, and one key of a client makes one token', async (t) => {
-    const { store } = await open(t)
+  suite('tokens that rotate each other at once succeed, and one key makes one token', async ({ store }) => {
     const { tokens } = store
     const [one, other] = [token('one'), token('other')]
     for (const each of [one, other]) await tokens.createToken(each, hashSecret(each.name))
@@ -261,8 +247,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.equal((await tokens.listTokens()).length, 2 + 10 + 1)
   })
 
-  suite('a rotation and a revocation of the same token at once both end, in one order or the other', async (t) => {
-    const { store } = await open(t)
+  suite('a rotation and a revocation of a token at once both end, in either order', async ({ store }) => {
     const { tokens } = store
     const manager = token('manager', { id: 'tok_55555555555', scopes: ['tokens', 'plants:read'] })
     const spare = token('spare', { scopes: ['tokens'] })

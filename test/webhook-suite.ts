@@ -8,7 +8,7 @@ import {
   type WebhookProgress,
 } from '../src/domain/webhook.ts'
 import { ATTEMPTS_KEEP, MAX_ATTEMPTS } from '../src/domain/webhook-store.ts'
-import type { OpenStore, Suite } from './support/store-under-test.ts'
+import type { Suite } from './support/store-under-test.ts'
 import { token } from './token-suite.ts'
 
 export const webhook = (more: Partial<Webhook> = {}): Webhook => ({
@@ -54,9 +54,8 @@ export const attempt = (event: string, more: Partial<WebhookAttempt> = {}): Webh
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
 
 /** The specification of WebhookStore. */
-export function webhookTests(suite: Suite, open: OpenStore): void {
-  suite('the store keeps webhooks, the oldest first', async (t) => {
-    const { store, reopen } = await open(t)
+export function webhookTests(suite: Suite): void {
+  suite('the store keeps webhooks, the oldest first', async ({ store, reopen }) => {
     assert.deepEqual(await store.webhooks.list(), [])
     const [old, young] = [webhook({ createdAt: 1 }), webhook({ createdAt: 2 })]
     for (const each of [young, old]) await store.webhooks.create(each, progress('a'), 100)
@@ -64,14 +63,11 @@ export function webhookTests(suite: Suite, open: OpenStore): void {
       plain({ webhook: young, progress: progress('a'), version: 1 }),
     ])
     const stored = (await (await reopen()).webhooks.list()).map((each) => plain(each))
-    assert.deepEqual(
-      stored,
-      [old, young].map((each) => plain({ webhook: each, progress: progress('a'), version: 1 })),
-    )
+    const expected = [old, young].map((each) => plain({ webhook: each, progress: progress('a'), version: 1 }))
+    assert.deepEqual(stored, expected)
   })
 
-  suite('a webhook is created once, and within the bound', async (t) => {
-    const { store } = await open(t)
+  suite('a webhook is created once, and within the bound', async ({ store }) => {
     const first = webhook()
     assert.deepEqual(plain(await store.webhooks.create(first, progress('a'), 2)), plain(first))
     const again = { ...webhook(), id: first.id }
@@ -81,15 +77,13 @@ export function webhookTests(suite: Suite, open: OpenStore): void {
     assert.equal((await store.webhooks.list()).length, 2)
   })
 
-  suite('of several webhooks at once, no more are created than the bound', async (t) => {
-    const { store } = await open(t)
+  suite('of several webhooks at once, no more are created than the bound', async ({ store }) => {
     const all = Array.from({ length: 10 }, () => store.webhooks.create(webhook(), progress('a'), 3))
     const created = (await Promise.all(all)).filter((each) => each !== 'too many')
     assert.equal(created.length, 3)
   })
 
-  suite('a webhook comes with the rights of its token', async (t) => {
-    const { store } = await open(t)
+  suite('a webhook comes with the rights of its token', async ({ store }) => {
     const creator = token('Kew', { scopes: ['plants:read', 'webhooks'], expiresAt: new Date(2e12) })
     await store.tokens.createToken(creator, hashSecret('kew'))
     await store.webhooks.create(webhook({ creator: { id: creator.id, name: 'Kew' } }), progress('a'), 100)
@@ -99,8 +93,7 @@ export function webhookTests(suite: Suite, open: OpenStore): void {
     assert.ok((await rights())?.revokedAt)
   })
 
-  suite('a change holds only against the version that it was decided on', async (t) => {
-    const { store } = await open(t)
+  suite('a change holds only against the version that it was decided on', async ({ store }) => {
     const first = webhook()
     const { id } = first
     await store.webhooks.create(first, progress('a'), 100)
@@ -113,8 +106,7 @@ export function webhookTests(suite: Suite, open: OpenStore): void {
     assert.equal(await store.webhooks.change(makeWebhookId(), 1, first), false)
   })
 
-  suite('progress is stored by its holder alone, and against its version, but attempts in any case', async (t) => {
-    const { store } = await open(t)
+  suite('progress is stored by its holder alone, against its version, and attempts always', async ({ store }) => {
     const [one, other] = [webhook({ createdAt: 1 }), webhook({ createdAt: 2 })]
     for (const each of [one, other]) await store.webhooks.create(each, progress('a'), 100)
     assert.deepEqual(new Set(await store.webhooks.lease('me')), new Set([one.id, other.id]))
@@ -132,8 +124,7 @@ export function webhookTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(found, [reached, plain(progress('a'))])
   })
 
-  suite('the last attempts are listed, the newest first', async (t) => {
-    const { store } = await open(t)
+  suite('the last attempts are listed, the newest first', async ({ store }) => {
     const [one, other] = [webhook(), webhook()]
     for (const each of [one, other]) await store.webhooks.create(each, progress('a'), 100)
     await store.webhooks.lease('me')
@@ -151,10 +142,8 @@ export function webhookTests(suite: Suite, open: OpenStore): void {
     const seen = (await store.webhooks.attempts(one.id, 2)).map(({ event }) => event)
     assert.deepEqual(seen, ['3', '2'])
     for (let part = 0; part < 3; part++) {
-      await save(
-        one.id,
-        Array.from({ length: 400 }, (_, i) => attempt(`${part}-${i}`)),
-      )
+      const attempts = Array.from({ length: 400 }, (_, i) => attempt(`${part}-${i}`))
+      await save(one.id, attempts)
     }
     const last = await store.webhooks.attempts(one.id, 2 * MAX_ATTEMPTS)
     assert.equal(last.length, MAX_ATTEMPTS)
@@ -162,8 +151,7 @@ export function webhookTests(suite: Suite, open: OpenStore): void {
     assert.equal((await store.webhooks.attempts(other.id, 10)).length, 1)
   })
 
-  suite('a deleted webhook is gone with its attempts', async (t) => {
-    const { store } = await open(t)
+  suite('a deleted webhook is gone with its attempts', async ({ store }) => {
     const first = webhook()
     await store.webhooks.create(first, progress('a'), 100)
     await store.webhooks.lease('me')

@@ -20,7 +20,7 @@ import { tempFolder } from '../support/files.ts'
 import { openSqlite } from '../support/open-sqlite.ts'
 import { assertIndexMatches, behind, IDLE, indexAll } from '../support/sqlite-indexes.ts'
 import { importAll, listAll } from '../support/store-calls.ts'
-import { openShared, plant, type StoreUnderTest, type Suite } from '../support/store-under-test.ts'
+import { openShared, plant, type StoreUnderTest, suiteOf } from '../support/store-under-test.ts'
 import { tagTests } from '../tag-suite.ts'
 import { taggingTests } from '../tagging-suite.ts'
 
@@ -60,10 +60,8 @@ function observed(store: Store, beforeRead: () => void): Store {
   })
 }
 
-const suite: Suite = (title, work) => void test(`SQLite, indexed at various times: ${title}`, work)
-const openEmpty = openShared(openIndexing)
-for (const tests of [listTests, freshnessTests, propertyTests, tagTests, taggingTests, exportTests])
-  tests(suite, openEmpty)
+const suite = suiteOf('SQLite, indexed at various times', openShared(openIndexing))
+for (const tests of [listTests, freshnessTests, propertyTests, tagTests, taggingTests, exportTests]) tests(suite)
 
 const MANY = Array.from({ length: 6000 }, (_, i) => plant(BigInt(i - 3000), `Monstera ${i}`, `tag ${i % 3}`))
 
@@ -213,11 +211,8 @@ test('SQLite: after any writes the index contains exactly the present plants', a
   await importAll(store, [...odd, plant(-(2n ** 63n), 'first')])
   for (let round = 0; round < 40; round++) {
     const some = MANY.slice(round * 7, round * 7 + 30)
-    await importAll(
-      store,
-      some.map(({ id }) => plant(id, `name ${round % 5}`, round % 4 === 0 ? undefined : `tag ${round % 3}`)),
-      'update',
-    )
+    const all = some.map(({ id }) => plant(id, `name ${round % 5}`, round % 4 === 0 ? undefined : `tag ${round % 3}`))
+    await importAll(store, all, 'update')
     if (round % 3 === 0) indexer.step()
     for (const { id } of some.slice(0, 9)) await deletePlant(store, id, NO_EXPECTATION, TESTER)
     for (const { id } of some.slice(9, 15))

@@ -3,5 +3,8 @@ import type { Store } from '../../src/domain/store.ts'
 import { TESTER } from './actor.ts'
 
 /** Creates a plant as the actor of the tests. */
-export const createPlant = (store: Store, plant: NewPlant, options: CreateOptions): Promise<CreateResult> =>
-  store.createPlant(plant, options, TESTER)
+export const createPlant = (
+  store: Store,
+  plant: NewPlant,
+  options: CreateOptions = { mustBeNew: false },
+): Promise<CreateResult> => store.createPlant(plant, options, TESTER)

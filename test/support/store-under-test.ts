@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { AppError, type ErrorNumber } from '../../src/domain/errors.ts'
 import type { NewPlant } from '../../src/domain/plant.ts'
 import type { Store } from '../../src/domain/store.ts'
@@ -43,7 +43,19 @@ export function openShared(open: OpenStore): OpenStore {
   }
 }
 
-export type Suite = (title: string, work: (t: TestContext) => Promise<void>) => void
+/** What a test of the suites gets: a store, and what opens another one. */
+interface Opened extends StoreUnderTest {
+  readonly t: TestContext
+  open(options?: { maxWaiting?: number }): Promise<StoreUnderTest>
+}
+
+export type Suite = (title: string, work: (opened: Opened) => Promise<void>) => void
+
+/** Makes tests that begin with their name and open a store each. */
+export const suiteOf =
+  (name: string, open: OpenStore): Suite =>
+  (title, work) =>
+    void test(`${name}: ${title}`, async (t) => work({ ...(await open(t)), t, open: (options) => open(t, options) }))
 
 export const plant = (id: bigint, name = `plant ${id}`, tag: string | undefined = undefined): NewPlant => ({
   id,
