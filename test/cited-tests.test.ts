@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 const ROOT = new URL('../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 
-const CALL = /^( *)(test|clearTest|suite)\(\s*(['"`])(.*?)\3,/gms
+const CALL = /^( *)(test|clearTest|onEmpty|onService|suite)\(\s*(['"`])(.*?)\3,/gms
 
 /** The titles of the tests in a file, each after that of its suite. Those of generated tests contain `${…}`. */
 function titlesIn(source: string): string[] {

@@ -33,10 +33,8 @@ test('the hash of an id equals that of PostgreSQL', async (t) => {
   const url = await newDatabase(t)
   const ids = [...IDS, ...Array.from({ length: 1000 }, (_, i) => (BigInt(i) * 9_176_263_871n ** 2n) % 2n ** 63n)]
   const rows = await query<{ hash: number }>(url, 'SELECT hashint8(id) AS hash FROM unnest($1::bigint[]) AS id', [ids])
-  assert.deepEqual(
-    ids.map(hashInt8),
-    rows.map(({ hash }) => hash),
-  )
+  const expected = rows.map(({ hash }) => hash)
+  assert.deepEqual(ids.map(hashInt8), expected)
 })
 
 test('an id belongs to the shard whose range contains its hash', () => {
@@ -85,9 +83,7 @@ test('a store with shards writes like one without, with the plants of one shard 
   await query(url, NOTES)
   const store = await openCitus(t, url)
   const plants = Array.from({ length: 300 }, (_, i) => plant(BigInt(i), `plant ${i}`))
-  const twice = await Promise.allSettled(
-    [...plants, plant(7n, 'another')].map((one) => createPlant(store, one, { mustBeNew: false })),
-  )
+  const twice = await Promise.allSettled([...plants, plant(7n, 'another')].map((one) => createPlant(store, one)))
   assert.deepEqual(Map.groupBy(twice, ({ status }) => status).get('fulfilled')?.length, 300)
   await Promise.all([
     ...plants.slice(0, 50).map(({ id }) => deletePlant(store, id, NO_EXPECTATION, TESTER)),

@@ -35,10 +35,8 @@ for (const args of [[], ['token'], ...COMMANDS]) {
       .trimEnd()
       .split('\n')
       .map((line) => line.trim())
-    assert.ok(
-      lines.some((line) => line.startsWith(['plantstore', ...args].join(' '))),
-      `no example:\n${stdout}`,
-    )
+    const hasExample = lines.some((line) => line.startsWith(['plantstore', ...args].join(' ')))
+    assert.ok(hasExample, `no example:\n${stdout}`)
     for (const line of lines)
       assert.ok(
         COMMANDS.some((known) => line.startsWith(`plantstore ${known.join(' ')}`)),

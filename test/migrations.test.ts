@@ -146,10 +146,8 @@ async function startMany(t: TestContext, path: string): Promise<void> {
   const db = new DatabaseSync(path, { readOnly: true })
   assert.equal(db.prepare('SELECT count(DISTINCT name) AS count FROM tokens').get()?.['count'], 8)
   db.close()
-  assert.deepEqual(
-    schemaOf(path).migrations,
-    OURS.map(({ number, checksum }) => ({ number, checksum })),
-  )
+  const expected = OURS.map(({ number, checksum }) => ({ number, checksum }))
+  assert.deepEqual(schemaOf(path).migrations, expected)
   assert.ok(isIntact(path))
 }
 

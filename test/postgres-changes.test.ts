@@ -19,8 +19,6 @@ import { settled, until } from './support/until.ts'
 
 changeLogSuite('PostgreSQL', openPostgres)
 
-const lenient = { mustBeNew: false }
-
 /** A reader that keeps its position, and knows all that it has read. */
 class Reader {
   readonly #store: PostgresStore
@@ -64,7 +62,7 @@ test('PostgreSQL: a reader gets a change whose number is lower and whose commit 
   const { url, store, reader } = await openReader(t)
   const first = await OpenTransaction.begin(t, url)
   await first.create(one)
-  await createPlant(store, two, lenient)
+  await createPlant(store, two)
   assert.deepEqual(await reader.more(), [created(two)])
   await first.sql('COMMIT')
   assert.deepEqual(await reader.more(), [created(one)])
@@ -108,7 +106,7 @@ test('PostgreSQL: changes of one plant by an older transaction after a younger o
       NewPlant,
       NewPlant,
     ]
-    await createPlant(store, before, lenient)
+    await createPlant(store, before)
     const older = await OpenTransaction.begin(t, url)
     await older.create(one)
     await replace(store, middle)
@@ -125,7 +123,7 @@ test('PostgreSQL: changes of one plant by an older transaction after a younger o
 
 test('PostgreSQL: an update that waits for the lock of a plant comes after the change that held the lock', async (t) => {
   const { url, store, reader } = await openReader(t)
-  await createPlant(store, one, lenient)
+  await createPlant(store, one)
   const [first, second] = [await OpenTransaction.begin(t, url), await OpenTransaction.begin(t, url)]
   await first.update(one, plant(1n, 'first'))
   const waiting = second.update(plant(1n, 'first'), plant(1n, 'second'))
@@ -144,7 +142,7 @@ test('PostgreSQL: an update that waits for the lock of a plant comes after the c
 test('PostgreSQL: a group has an entry for each plant that it updates, and none for one that was changed meanwhile', async (t) => {
   const { url, store, reader } = await openReader(t)
   const plants = [1n, 2n, 3n].map((id) => plant(id, 'old', `tag ${id}`))
-  for (const each of plants) await createPlant(store, each, lenient)
+  for (const each of plants) await createPlant(store, each)
   await reader.more()
   const open = await OpenTransaction.begin(t, url)
   const [middle, locked] = [plants[1] as NewPlant, plant(2n, 'locked')]
@@ -173,14 +171,14 @@ test('PostgreSQL: an unrelated write that stays open holds no other change back'
   // For longer than an entry may take.
   const until = performance.now() + 2000
   for (let i = 10_000; i < 10_030 || performance.now() < until; i++) {
-    await createPlant(store, plant(BigInt(i)), lenient)
+    await createPlant(store, plant(BigInt(i)))
     assert.deepEqual(await reader.more(), [created(plant(BigInt(i)))])
   }
   await open.sql('COMMIT')
   assert.deepEqual(await reader.more(), [created(plant(1000n))])
   const rolledBack = await OpenTransaction.begin(t, url)
   await rolledBack.create(plant(2000n))
-  await createPlant(store, plant(31n), lenient)
+  await createPlant(store, plant(31n))
   assert.deepEqual(await reader.more(), [created(plant(31n))])
   await rolledBack.sql('ROLLBACK')
   await assertLasting(store, reader)
@@ -193,11 +191,11 @@ test('PostgreSQL: a prepared transaction holds nothing back, and its changes com
   const prepared = await OpenTransaction.begin(t, url)
   await prepared.create(one)
   await prepared.sql("PREPARE TRANSACTION 'one'")
-  await createPlant(store, two, lenient)
+  await createPlant(store, two)
   assert.deepEqual(await reader.more(), [created(two)])
   await server.stop('SIGKILL')
   await server.start()
-  await createPlant(store, plant(3n), lenient)
+  await createPlant(store, plant(3n))
   assert.deepEqual(await reader.more(), [created(plant(3n))])
   await query(url, "COMMIT PREPARED 'one'")
   assert.deepEqual(await reader.more(), [created(one)])

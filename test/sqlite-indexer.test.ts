@@ -49,10 +49,8 @@ test('building the index continues after a restart, includes new writes, and rep
   }
   indexer.close()
   assert.deepEqual([new Set(answered), answered.at(-1)], [new Set([0, present]), present])
-  assert.deepEqual(
-    shares,
-    shares.toSorted((a, b) => a - b),
-  )
+  const expected = shares.toSorted((a, b) => a - b)
+  assert.deepEqual(shares, expected)
   assert.ok(shares[0] !== undefined && shares[0] > 0 && shares[0] < 0.2)
   assertIndexMatches(path)
 })

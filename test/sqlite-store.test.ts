@@ -37,7 +37,7 @@ test('SQLite: a new store is readable by its owner alone', async (t) => {
 test('SQLite: closing a store checkpoints its log and leaves one file', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const store = await SqliteStore.open(path, options)
-  await createPlant(store, plant(1n), { mustBeNew: false })
+  await createPlant(store, plant(1n))
   await store.close()
   assert.equal(statSync(`${path}-wal`, { throwIfNoEntry: false }), undefined)
   assert.equal(plantsIn(path).size, 1)
@@ -62,7 +62,7 @@ test('SQLite: a row that violates the schema fails alone', async (t) => {
   const store = await SqliteStore.open(path, options)
   cleanUp(t, () => store.close())
   const noText = Object.assign(plant(2n), { name: Buffer.from('bytes') })
-  const creates = [plant(1n), noText, plant(3n)].map((one) => createPlant(store, one, { mustBeNew: false }))
+  const creates = [plant(1n), noText, plant(3n)].map((one) => createPlant(store, one))
   const [, refused] = await Promise.allSettled(creates)
   assert.equal(refused?.status === 'rejected' && refused.reason.number, 50001)
   assert.deepEqual([...plantsIn(path).keys()], [1n, 3n])
@@ -75,7 +75,7 @@ test('SQLite: names of files with characters that are special to SQLite work lik
     process.chdir(folder)
     try {
       const store = await SqliteStore.open(name, options)
-      await createPlant(store, plant(1n), { mustBeNew: false })
+      await createPlant(store, plant(1n))
       await store.close()
     } finally {
       process.chdir(before)

@@ -332,7 +332,7 @@ for (const [what, suffix, harm, why] of [
     const error = await settled(fatal.promise, 'the store goes on')
     assert.ok(error.message.includes(`the file ${path}${suffix} `), error.message)
     assert.match(error.message, why)
-    await assert.rejects(createPlant(store, plant(2n), { mustBeNew: false }), refusal(50301))
+    await assert.rejects(createPlant(store, plant(2n)), refusal(50301))
     await assert.rejects(store.importPlants([plant(3n)], 'add', TESTER), refusal(50301))
   })
 }

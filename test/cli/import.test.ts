@@ -171,29 +171,22 @@ suite('plantstore import into a store', () => {
   })
 })
 
+const CSV = textOf('csv', PLANTS)
+const CUT = gzipSync(CSV).subarray(0, -20)
+
 /** The case, the name and the content of each refused file, and the message. */
 const BAD_FILES: readonly (readonly [what: string, name: string, bytes: Buffer | string | undefined, says: RegExp])[] =
   [
     ['does not exist', 'plants.csv', undefined, /^plantstore: plants\.csv: there is no such file or folder\n$/],
-    [
-      'is named .gz but not compressed',
-      'plants.csv.gz',
-      textOf('csv', PLANTS),
-      /it is not a gzip file, or it is damaged/,
-    ],
-    ['is compressed but not named .gz', 'plants.csv', gzipSync(textOf('csv', PLANTS)), /it is a gzip file; add --gzip/],
-    [
-      'is compressed and truncated',
-      'plants.csv.gz',
-      gzipSync(textOf('csv', PLANTS)).subarray(0, -20),
-      /the gzip file is truncated/,
-    ],
+    ['is named .gz but not compressed', 'plants.csv.gz', CSV, /it is not a gzip file, or it is damaged/],
+    ['is compressed but not named .gz', 'plants.csv', gzipSync(CSV), /it is a gzip file; add --gzip/],
+    ['is compressed and truncated', 'plants.csv.gz', CUT, /the gzip file is truncated/],
     ['is an empty CSV file', 'plants.csv', '', /error 40001: the sheet has no cells/],
     [
       'has control characters in its name',
       'a\u001b[31m\u202eb.csv',
       undefined,
-      /^plantstore: a\\u\{1b\}\[31m\\u\{202e\}b\.csv: /,
+      /^\w+: a\\u\{1b\}\[31m\\u\{202e\}b\.csv: /,
     ],
   ]
 

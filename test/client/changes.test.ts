@@ -5,6 +5,7 @@ import { entriesOf } from '../../client/src/changes.ts'
 import { type ChangeEntry, PlantstoreClient, PlantstoreError, PlantstoreUnreachable } from '../../client/src/index.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { SECRET, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
 import { settled } from '../support/until.ts'
 import { all, clientOf } from './support.ts'
@@ -81,21 +82,17 @@ suite('the client', () => {
     await assert.rejects(following, reason)
   })
 
-  test('connects again after a lost connection, and misses and repeats nothing', async (t) => {
-    const service = await withService(t)
+  onService('connects again after a lost connection, and misses and repeats nothing', async (service, t) => {
     const { address } = await cuttingProxy(t, `http://127.0.0.1:${service.port}`, { received: 20_000, connections: 2 })
     const writer = clientOf(service)
     await writer.importPlants(Array.from({ length: 300 }, (_, i) => ({ id: BigInt(i), name: `plant ${i}` })))
     const entries = await follow(new PlantstoreClient({ url: address, token: SECRET }).changes(), 300)
     const shown = entries.map(({ plant }) => plant?.id)
-    assert.deepEqual(
-      shown,
-      Array.from({ length: 300 }, (_, i) => BigInt(i)),
-    )
+    const expected = Array.from({ length: 300 }, (_, i) => BigInt(i))
+    assert.deepEqual(shown, expected)
   })
 
-  test('waits for a service that is away, once it has begun', async (t) => {
-    const service = await withService(t)
+  onService('waits for a service that is away, once it has begun', async (service, t) => {
     await clientOf(service).createPlant({ id: 1n, name: 'one' })
     const network = await tcpProxy(t, service.port)
     const url = `http://127.0.0.1:${network.port}`

@@ -4,6 +4,7 @@ import { type NewPlant, PlantstoreClient, PlantstoreError } from '../../client/s
 import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { contract } from '../support/conforms.ts'
 import { emptyService, withService } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 import { all, clientOf, urlOf } from './support.ts'
 
 const EDGE = 2n ** 53n
@@ -22,8 +23,7 @@ suite('the client', () => {
     assert.deepEqual(ids, [])
   })
 
-  test('creates, reads, replaces, updates and deletes plants with exact ids and texts', async () => {
-    const service = await emptyService()
+  onEmpty('creates, reads, replaces, updates and deletes plants with exact ids and texts', async (service) => {
     const client = clientOf(service)
     const name = 'Käse "12345678901234567890" \\ \u2028 🌱 \\"9007199254740993'
     for (const id of IDS) {
@@ -87,8 +87,7 @@ suite('the client', () => {
     await assert.rejects(client.createPlant(rounded), /an id is a bigint, such as 7n, and not number/)
   })
 
-  test('lists plants, tags and tokens one by one or in pages, with filters', async () => {
-    const service = await emptyService()
+  onEmpty('lists plants, tags and tokens one by one or in pages, with filters', async (service) => {
     const client = clientOf(service)
     const plants = IDS.map((id, i) => ({ id, name: `plant ${i}`, tag: ['a & b', 'c+d', '%', ''][i % 4] ?? '' }))
     await client.importPlants(plants)
@@ -99,17 +98,14 @@ suite('the client', () => {
     assert.deepEqual(pages.flat(), plants.toReversed())
     assert.equal((await all(client.listPlants({ tag: 'a & b' }))).length, 2)
     assert.equal((await all(client.listPlants({ tag: ['c+d', '%'], q: 'plant', limit: 1 }))).length, 4)
-    assert.deepEqual(
-      await all(client.listTags({ limit: 1 })),
-      ['', '%', 'a & b', 'c+d'].map((tag) => ({ tag, plants: 2 })),
-    )
+    const expected = ['', '%', 'a & b', 'c+d'].map((tag) => ({ tag, plants: 2 }))
+    assert.deepEqual(await all(client.listTags({ limit: 1 })), expected)
     for (let i = 0; i < 3; i++) await client.createToken({ name: `token ${i}`, scopes: ['plants:read'] })
     const tokens = await all(client.listTokens({ limit: 2 }))
     assert.deepEqual(new Set(tokens.map(({ name }) => name)), new Set(['token 0', 'token 1', 'token 2']))
   })
 
-  test('exports plants one by one or as a file, and ends an export whose reader leaves', async () => {
-    const service = await emptyService()
+  onEmpty('exports plants one by one or as a file, and ends an export whose reader leaves', async (service) => {
     const client = clientOf(service)
     const plants = Array.from({ length: 3000 }, (_, i) => ({
       id: MAX_ID - BigInt(i),
@@ -185,8 +181,7 @@ suite('the client', () => {
     assert.equal((inParts.deleted ?? 0) + inParts.unchanged, rest.length)
   })
 
-  test('creates and revokes tokens, and reads its own token', async () => {
-    const service = await emptyService()
+  onEmpty('creates and revokes tokens, and reads its own token', async (service) => {
     const { id, secret } = await clientOf(service).createToken({ name: 'reader', scopes: ['plants:read'] })
     const reader = clientOf(service, { token: secret })
     const { store = '', ...own } = await reader.getOwnToken()
@@ -205,8 +200,7 @@ suite('the client', () => {
     await assert.rejects(clientOf(service).revokeToken('tok_00000000000'), refusal(40402))
   })
 
-  test('reads health, metrics and the contract, without a token where the service needs none', async () => {
-    const service = await emptyService()
+  onEmpty('reads health, metrics and the contract, without a token where the service needs none', async (service) => {
     const stranger = new PlantstoreClient({ url: new URL(`${urlOf(service)}/?`) })
     assert.deepEqual(await stranger.getLiveness(), { status: 'live' })
     assert.deepEqual(await stranger.getReadiness(), { status: 'ready' })

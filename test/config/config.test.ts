@@ -119,10 +119,8 @@ suite('the configuration', () => {
   test('derives flag, variable and member from one name', () => {
     for (const key of KEYS) {
       const { flag } = SETTINGS[key]
-      assert.equal(
-        flag,
-        key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-      )
+      const expected = key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+      assert.equal(flag, expected)
       assert.equal(environmentName(flag), `PLANTSTORE_${flag.toUpperCase().replaceAll('-', '_')}`)
     }
   })

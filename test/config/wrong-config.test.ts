@@ -41,10 +41,8 @@ suite('a wrong configuration', () => {
     const { message, exitCode } = faultsOf(flags)
     assert.equal(exitCode, 2)
     const lines = message.split('\n').map((line) => line.split(': ', 1)[0])
-    assert.deepEqual(
-      lines,
-      KEYS.map((key) => `--${SETTINGS[key].flag}`),
-    )
+    const expected = KEYS.map((key) => `--${SETTINGS[key].flag}`)
+    assert.deepEqual(lines, expected)
   })
 
   test('is refused with the largest size or time', () => {

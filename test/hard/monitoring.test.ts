@@ -279,10 +279,8 @@ suite('the alerts and the dashboard in monitoring/', () => {
   test('agree with the guide: each alert has a heading there, and each heading an alert', () => {
     const guide = read('docs/guides/monitoring.md')
     const headings = [...guide.matchAll(/^### (\w+)$/gm)].map(([, heading]) => heading)
-    assert.deepEqual(
-      headings,
-      rules.map(({ alert }) => alert),
-    )
+    const expected = rules.map(({ alert }) => alert)
+    assert.deepEqual(headings, expected)
     for (const { labels, annotations } of rules) {
       assert.match(labels.severity, /^(?:warning|critical)$/)
       assert.match(annotations.summary, /\$labels\.instance/)

@@ -64,7 +64,7 @@ test('a write whose commit fails is refused and not stored', async (t) => {
     `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON plants DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION fail()`,
   )
-  await assert.rejects(createPlant(store, plant(1n), { mustBeNew: false }), refusal(50301))
+  await assert.rejects(createPlant(store, plant(1n)), refusal(50301))
   await assert.rejects(replacePlant(store, plant(2n), NO_EXPECTATION, TESTER), refusal(50301))
   await assert.rejects(store.importPlants([plant(3n)], 'add', TESTER), refusal(50301))
   assert.deepEqual(await plantsOf(url), [])

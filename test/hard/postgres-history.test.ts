@@ -18,7 +18,6 @@ import { importMany } from '../support/store-calls.ts'
 import { plant, refusal } from '../support/store-under-test.ts'
 import { until } from '../support/until.ts'
 
-const lenient = { mustBeNew: false }
 const DAY = 24 * 60 * 60_000
 const HUGE = Number.MAX_SAFE_INTEGER
 const [one, two, three] = [plant(1n, 'one', 'a'), plant(2n, 'two'), plant(3n, 'three')]
@@ -72,12 +71,12 @@ test('PostgreSQL: what is deleted is read without the texts of what was only cre
 
 test('PostgreSQL: changes go when all of their tick are older than the log keeps, and their positions are refused', async (t) => {
   const { url, store } = await openNew(t)
-  await createPlant(store, one, lenient)
+  await createPlant(store, one)
   await replace(store, plant(1n, 'again'))
   const [first, second] = await readAll(logOf(store))
   const old = await logOf(store).end()
   await age(t, url, 2 * DAY)
-  await createPlant(store, two, lenient)
+  await createPlant(store, two)
   const kept = await logOf(store).end()
   await remove(store, 1n)
   const retention = retentionOf(t, url, DAY, HUGE)
@@ -122,11 +121,11 @@ test('PostgreSQL: a change that commits after its tick was removed stays in the 
   const open = await OpenTransaction.begin(t, url)
   await open.create(one)
   for (const each of [two, three]) {
-    await createPlant(store, each, lenient)
+    await createPlant(store, each)
     await logOf(store).end()
   }
   await age(t, url, 2 * DAY)
-  await createPlant(store, plant(4n), lenient)
+  await createPlant(store, plant(4n))
   const retention = retentionOf(t, url, DAY, HUGE)
   await retention.run()
   assert.deepEqual((await readAll(logOf(store))).map(known), [created(plant(4n))])
@@ -137,7 +136,7 @@ test('PostgreSQL: a change that commits after its tick was removed stays in the 
 
 test('PostgreSQL: a database that was made of another one begins a new history', async (t) => {
   const { url, store } = await openNew(t)
-  await createPlant(store, one, lenient)
+  await createPlant(store, one)
   const after = await logOf(store).end()
   await store.close()
   const name = new URL(url).pathname.slice(1)
@@ -147,7 +146,7 @@ test('PostgreSQL: a database that was made of another one begins a new history',
   cleanUp(t, async () => void (await query(serverOf(url), `DROP DATABASE ${name}_copy WITH (FORCE)`)))
   const other = await openStore(t, copy.href)
   await assert.rejects(logOf(other).read({ ...FIRST, after }), refusal(41001))
-  await createPlant(other, two, lenient)
+  await createPlant(other, two)
   assert.deepEqual((await readAll(logOf(other))).map(known), [created(two)])
   const again = await openStore(t, url)
   assert.deepEqual(await readAll(logOf(again), { after }), [])
@@ -161,7 +160,7 @@ const serverOf = (url: string): string => {
 
 test('PostgreSQL: tables that were restored in the same database begin a new history', async (t) => {
   const { url, store } = await openNew(t)
-  await createPlant(store, one, lenient)
+  await createPlant(store, one)
   const after = await logOf(store).end()
   await store.close()
   // As pg_restore --clean does.
@@ -174,9 +173,9 @@ test('PostgreSQL: tables that were restored in the same database begin a new his
 
 test('PostgreSQL: a position from before the files of the database were restored is refused, if its tick was lost', async (t) => {
   const { url, store } = await openNew(t)
-  await createPlant(store, one, lenient)
+  await createPlant(store, one)
   const kept = await logOf(store).end()
-  await createPlant(store, two, lenient)
+  await createPlant(store, two)
   const lost = await logOf(store).end()
   const [, entry] = await readAll(logOf(store))
   // What the files had before the second plant.
@@ -186,7 +185,7 @@ test('PostgreSQL: a position from before the files of the database were restored
       SELECT setval(pg_get_serial_sequence('changes', 'number'), (SELECT max(number) FROM changes))`,
   )
   await assert.rejects(logOf(store).read({ ...FIRST, after: lost }), refusal(41001))
-  await createPlant(store, three, lenient)
+  await createPlant(store, three)
   for (const after of [lost, entry?.position]) {
     await assert.rejects(logOf(store).read({ ...FIRST, after }), refusal(41001))
   }
@@ -195,12 +194,12 @@ test('PostgreSQL: a position from before the files of the database were restored
 
 test('PostgreSQL: a store that is opened without a log ends its history, and writes nothing to it', async (t) => {
   const { url, store } = await openNew(t)
-  await createPlant(store, one, lenient)
+  await createPlant(store, one)
   const after = await logOf(store).end()
   await store.close()
   const off = await openStore(t, url, { history: 'end' })
   assert.equal(off.changes, undefined)
-  await createPlant(off, two, lenient)
+  await createPlant(off, two)
   await off.close()
   // A command leaves it so.
   const command = await openStore(t, url)
@@ -215,7 +214,7 @@ test('PostgreSQL: a store that is opened without a log ends its history, and wri
 
 test('PostgreSQL: changes of one plant that share a group each have an entry, also when they cancel each other out', async (t) => {
   const { store } = await openNew(t)
-  await createPlant(store, one, lenient)
+  await createPlant(store, one)
   const other = plant(1n, 'other', 'a')
   const brief = [plant(9n, 'brief'), plant(9n, 'again')] as const
   // The first write is under way alone; the others share the next group.
@@ -238,9 +237,9 @@ test('PostgreSQL: changes of one plant that share a group each have an entry, al
 
 test('PostgreSQL: a position of another past, which had the same tick with another mark, is refused', async (t) => {
   const { url, store } = await openNew(t)
-  await createPlant(store, one, lenient)
+  await createPlant(store, one)
   const after = await logOf(store).end()
-  await createPlant(store, two, lenient)
+  await createPlant(store, two)
   assert.deepEqual((await readAll(logOf(store), { after })).map(known), [created(two)])
   // Files that were restored below the database, and then changed in another way, have other marks.
   await query(url, 'UPDATE change_ticks SET mark = mark + 1 WHERE tick > 0')
@@ -267,18 +266,18 @@ test('PostgreSQL: two instances that begin a history at once begin one', async (
   const [first, second] = await opening
   assert.ok(first && second)
   assert.equal((await query(url, 'SELECT FROM begun')).length, 1)
-  await createPlant(first, one, lenient)
+  await createPlant(first, one)
   assert.deepEqual((await readAll(logOf(second))).map(known), [created(one)])
 })
 
 test('PostgreSQL: while one instance removes changes, no other one does', async (t) => {
   const { url, store } = await openNew(t)
   for (const each of [one, two]) {
-    await createPlant(store, each, lenient)
+    await createPlant(store, each)
     await logOf(store).end()
   }
   await age(t, url, 2 * DAY)
-  await createPlant(store, three, lenient)
+  await createPlant(store, three)
   const retention = retentionOf(t, url, DAY, HUGE)
   const entries = async () => (await readAll(logOf(store))).map(known)
   const rows = async () => (await query<{ rows: string }>(url, 'SELECT count(*) AS rows FROM changes'))[0]?.rows
@@ -293,7 +292,7 @@ test('PostgreSQL: while one instance removes changes, no other one does', async 
 
 test('PostgreSQL: the feed and the histories go on while the clock of the server is behind the last tick', async (t) => {
   const { url, store } = await openNew(t)
-  await createPlant(store, one, lenient)
+  await createPlant(store, one)
   const after = await logOf(store).end()
   for (const behind of ['90 s', '15 years']) {
     await query(url, `UPDATE change_ticks SET made_at = made_at + interval '${behind}'`)
@@ -308,7 +307,7 @@ test('PostgreSQL: a read that waits for a tick ends with the reason of its signa
   const { store } = await openNew(t)
   const ending = new AbortController()
   const reason = new Error('the client is gone')
-  await createPlant(store, one, lenient)
+  await createPlant(store, one)
   await logOf(store).end()
   // The last tick is too young for another one.
   const reading = logOf(store).read(FIRST, ending.signal)

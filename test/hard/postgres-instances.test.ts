@@ -32,9 +32,7 @@ test('of two instances that create the same ids at once exactly one creates each
   const won = await Promise.all(
     stores.map(async (store, i) => {
       const mine = i === 0 ? ids : ids.toReversed()
-      const results = await Promise.allSettled(
-        mine.map((id) => createPlant(store, plant(id, `of instance ${i}`), { mustBeNew: false })),
-      )
+      const results = await Promise.allSettled(mine.map((id) => createPlant(store, plant(id, `of instance ${i}`))))
       for (const result of results) if (result.status === 'rejected') refusal(40901)(result.reason)
       return mine.filter((_, at) => results[at]?.status === 'fulfilled').map((id) => plant(id, `of instance ${i}`))
     }),

@@ -206,10 +206,8 @@ test('twenty instances that open an empty database at once create the store once
   await Promise.all(stores.map((store) => store.checkWritable()))
   const migrations = await query<{ number: number }>(url, 'SELECT number FROM plantstore_migrations ORDER BY number')
   const numbers = migrations.map(({ number }) => number)
-  assert.deepEqual(
-    numbers,
-    migrations.map((_, i) => i + 1),
-  )
+  const expected = migrations.map((_, i) => i + 1)
+  assert.deepEqual(numbers, expected)
 })
 
 test('opening an empty database without the option create fails and leaves it empty', async (t) => {

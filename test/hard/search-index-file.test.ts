@@ -64,8 +64,9 @@ async function patiently<T>(read: () => Promise<T>): Promise<T> {
 
 async function assertFound(store: Store, plants: readonly NewPlant[]): Promise<void> {
   const byName = { ...EVERYTHING, order: '-name', after: undefined } as const
+  const found = await patiently(() => listAll(store, { words: ['monstera'] }))
   assert.deepEqual(
-    await patiently(() => listAll(store, { words: ['monstera'] })),
+    found,
     plants.filter(({ name }) => name.startsWith('Monstera')),
   )
   assert.deepEqual(await patiently(() => store.listTags({}, 100)), expectedTags(plants))

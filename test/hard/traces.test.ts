@@ -112,9 +112,7 @@ suite('the log has the id of the trace', () => {
       `00-${TRACE.toUpperCase()}-${PARENT}-01`,
       `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`,
     ]
-    assert.deepEqual(
-      await tracesOf(t, invalid),
-      Array.from({ length: invalid.length + 1 }, () => undefined),
-    )
+    const expected = Array.from({ length: invalid.length + 1 }, () => undefined)
+    assert.deepEqual(await tracesOf(t, invalid), expected)
   })
 })

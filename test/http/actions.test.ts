@@ -47,10 +47,8 @@ suite('actions', () => {
       await service.send('DELETE', '/plants/0', { headers }),
     ]
     const shown = answers.map(({ status, headers }) => [status, headers['plantstore-action']])
-    assert.deepEqual(
-      shown,
-      [200, 200, 200, 201, 200, 204].map((status) => [status, 'list-1']),
-    )
+    const expected = [200, 200, 200, 201, 200, 204].map((status) => [status, 'list-1'])
+    assert.deepEqual(shown, expected)
     const [{ began, ended, ...action } = {}, ...others] = await actionsOf(service)
     assert.deepEqual(others, [])
     const counts = { created: 5, updated: 2, deleted: 1 }
@@ -206,10 +204,8 @@ suite('the undo of an action', () => {
     for (const answer of answers) assert.deepEqual(answer.json, { dryRun: false, ...report })
     const [first, second] = answers.map(({ headers }) => headers['plantstore-action'])
     assert.equal(first, second)
-    assert.deepEqual(
-      await service.plants(),
-      before.filter(({ id }) => id !== 5n),
-    )
+    const expected = before.filter(({ id }) => id !== 5n)
+    assert.deepEqual(await service.plants(), expected)
     const [newest, work] = await actionsOf(service)
     assert.deepEqual([newest?.['undoes'], newest?.['deleted'], newest?.['updated']], ['work', 100, 599])
     assert.equal(work?.['undoneBy'], newest?.['id'])

@@ -7,7 +7,8 @@ import { standingTime } from '../support/clock.ts'
 import { contract } from '../support/conforms.ts'
 import { untilStored } from '../support/import.ts'
 import { openImport, untilIdle } from '../support/long-work.ts'
-import { emptyService, SECRET, type Service, withService } from '../support/service.ts'
+import { emptyService, SECRET, type Service } from '../support/service.ts'
+import { onEmpty, onService } from '../support/service-tests.ts'
 import { as, createdToken, NEW, revoke } from '../support/tokens.ts'
 
 type Line = Readonly<Record<string, unknown>>
@@ -21,8 +22,7 @@ const known = ({ time: _time, req: _req, level: _level, msg: _msg, ...rest }: Li
 const ME = { token: 'configured', tokenName: 'PLANTSTORE_TOKEN', address: '127.0.0.1' }
 
 suite('the audit log', () => {
-  test('has a line about each change: operation, plant, outcome, actor, address and request', async () => {
-    const service = await emptyService()
+  onEmpty('has a line about each change: operation, plant, outcome, actor, address and request', async (service) => {
     const plant = { id: 17, name: 'Monstera', tag: 'shade' }
     const big = '9007199254740993'
     await service.create(plant, { headers: { 'X-Request-Id': 'mine' } })
@@ -48,10 +48,8 @@ suite('the audit log', () => {
       { operation: 'deletePlant', outcome: 'refused', plant: big, error: 40402 },
     ]
     const lines = linesOf(service)
-    assert.deepEqual(
-      lines.map(known),
-      expected.map((line) => ({ ...line, ...ME })),
-    )
+    const wanted = expected.map((line) => ({ ...line, ...ME }))
+    assert.deepEqual(lines.map(known), wanted)
     assert.equal(lines[0]?.['req'], 'mine')
     for (const { time, level, msg, req } of lines) {
       assert.ok(Math.abs(Date.parse(String(time)) - Date.now()) < 3_600_000)
@@ -73,8 +71,7 @@ suite('the audit log', () => {
     )
   })
 
-  test('has a line at the start of an import, and a line with its counts at the end', async () => {
-    const service = await emptyService()
+  onEmpty('has a line at the start of an import, and a line with its counts at the end', async (service) => {
     const rows = '{"id":1,"name":"a"}\n{"id":1,"name":"b"}\n{"id":2,"name":"c"}\nx\n'
     const send = (path: string) =>
       service.send('POST', path, { headers: { 'Content-Type': 'application/x-ndjson' }, body: rows })
@@ -93,8 +90,7 @@ suite('the audit log', () => {
     assert.deepEqual([lines[0]?.['req'], lines[1]?.['req']], [headers['x-request-id'], headers['x-request-id']])
   })
 
-  test('has the counts of an import whose client leaves or whose token is revoked', async () => {
-    const service = await emptyService()
+  onEmpty('has the counts of an import whose client leaves or whose token is revoked', async (service) => {
     const counts = { mode: 'add', dryRun: false, added: 1, updated: 0, unchanged: 0, refused: 0 }
     const line = { operation: 'importPlants', outcome: 'broken off', ...counts, address: '127.0.0.1' }
     const left = openImport(service, SECRET)
@@ -115,8 +111,7 @@ suite('the audit log', () => {
     revoked.socket.destroy()
   })
 
-  test('has a line about each created or revoked token, and about each reservation of ids', async () => {
-    const service = await emptyService()
+  onEmpty('has a line about each created or revoked token, and about each reservation of ids', async (service) => {
     const { secret, ...token } = await createdToken(service, { ...NEW, expiresAt: '2999-12-31T23:59:59Z' })
     await revoke(service, token.id)
     await revoke(service, token.id)
@@ -135,8 +130,7 @@ suite('the audit log', () => {
     assert.ok(listed.find(({ id }) => id === token.id)?.revokedAt !== undefined)
   })
 
-  test('is valid JSON whatever the name of a token', async () => {
-    const service = await emptyService()
+  onEmpty('is valid JSON whatever the name of a token', async (service) => {
     const name = 'a "label" \\ printer, {"level":60}'
     const { id, secret } = await createdToken(service, { name, scopes: ['plants:write'] })
     await service.create({ id: 1, name: 'x' }, as(secret))
@@ -144,8 +138,7 @@ suite('the audit log', () => {
     assert.deepEqual([created?.['createdName'], used?.['tokenName'], used?.['token']], [name, name, id])
   })
 
-  test('has an outcome for each operation that changes something', async (t) => {
-    const service = await withService(t)
+  onService('has an outcome for each operation that changes something', async (service) => {
     const changes = contract.operations.filter(({ method, scopes }) => method !== 'GET' && scopes !== undefined)
     for (const { method, path, id } of changes) {
       const before = service.audited.length
@@ -161,8 +154,7 @@ suite('the audit log', () => {
     }
   })
 
-  test('has at most one line a minute per address about uses of a revoked token', async () => {
-    const service = await emptyService()
+  onEmpty('has at most one line a minute per address about uses of a revoked token', async (service) => {
     const { secret, id, name } = await createdToken(service, { ...NEW, scopes: ['plants:read', 'plants:write'] })
     await revoke(service, id)
     const before = service.audited.length
@@ -216,8 +208,7 @@ suite('the audit log', () => {
     assert.deepEqual(service.audited, [])
   })
 
-  test('says that a change may have happened if the store was out of reach', async (t) => {
-    const service = await emptyService()
+  onEmpty('says that a change may have happened if the store was out of reach', async (service, t) => {
     const failing = () => Promise.reject(new AppError(50301, 'the store is out of reach'))
     t.mock.method(service.store, 'createPlant', failing)
     t.mock.method(service.store, 'changePlant', () => Promise.reject(new Error('a fault')))

@@ -64,10 +64,8 @@ suite('the audit log', () => {
     for (const [actor, address] of uses) log.write({ operation: 'createPlant', outcome: 'created', actor, address })
     const seen = lines.map((line) => JSON.parse(line) as { token: string; address: string })
     const found = seen.map(({ token, address }) => [token, address])
-    assert.deepEqual(
-      found,
-      uses.map(([{ id }, address]) => [id, address]),
-    )
+    const expected = uses.map(([{ id }, address]) => [id, address])
+    assert.deepEqual(found, expected)
   })
 })
 

@@ -4,6 +4,7 @@ import { movableClock, movableTime } from '../support/clock.ts'
 import { assertConforms } from '../support/conforms.ts'
 import { answersIn, RawConnection } from '../support/raw.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { until } from '../support/until.ts'
 
 const PLANT = { id: 1, name: 'x' }
@@ -11,8 +12,7 @@ const REALM = 'Bearer realm="plantstore"'
 const INVALID = `${REALM}, error="invalid_token", error_description="the access token is malformed, unknown or revoked"`
 
 suite('a request without a token', () => {
-  test('is 40101 with a challenge without an error, even if more is wrong', async (t) => {
-    const service = await withService(t)
+  onService('is 40101 with a challenge without an error, even if more is wrong', async (service) => {
     for (const authorization of [
       null,
       'Basic dXNlcjpwYXNz',
@@ -29,8 +29,7 @@ suite('a request without a token', () => {
     }
   })
 
-  test('is refused before its body arrives', async (t) => {
-    const service = await withService(t)
+  onService('is refused before its body arrives', async (service) => {
     const connection = new RawConnection(service.port)
     connection.write(
       'POST /plants HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n',
@@ -41,8 +40,7 @@ suite('a request without a token', () => {
     connection.socket.destroy()
   })
 
-  test('is 40101 even if the query, a cookie or the body contains a token', async (t) => {
-    const service = await withService(t)
+  onService('is 40101 even if the query, a cookie or the body contains a token', async (service) => {
     const form = { headers: { 'Content-Type': 'application/x-www-form-urlencoded' }, body: `access_token=${SECRET}` }
     const answers = [
       await service.send('POST', `/plants?access_token=${SECRET}`, { authorization: null, body: '{}' }),
@@ -58,15 +56,13 @@ suite('a request without a token', () => {
 })
 
 suite('a token', () => {
-  test('is read from the header Authorization, whose scheme may have any case', async (t) => {
-    const service = await withService(t)
+  onService('is read from the header Authorization, whose scheme may have any case', async (service) => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
       assert.equal((await service.create(PLANT, { authorization: `${scheme} ${SECRET}` })).status, 200, scheme)
     }
   })
 
-  test('may follow its scheme after any number of blanks, and is the same token then', async (t) => {
-    const service = await withService(t)
+  onService('may follow its scheme after any number of blanks, and is the same token then', async (service) => {
     const { secret, token } = await service.issueToken(['tokens'])
     const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'a key' }
     const body = '{"name":"another","scopes":["tokens"]}'
@@ -80,8 +76,7 @@ suite('a token', () => {
     assert.deepEqual(made, [made[0], made[0], made[0]])
   })
 
-  test('that is malformed, mistyped or unknown is 40102 with a challenge that says so', async (t) => {
-    const service = await withService(t)
+  onService('that is malformed, mistyped or unknown is 40102 with a challenge that says so', async (service) => {
     const { secret } = await service.issueToken(['plants:write'])
     const unknown = 'ps_0000000000000000000000000000000000000000000000000'
     const mistyped = secret.slice(0, 10) + (secret[10] === 'x' ? 'y' : 'x') + secret.slice(11)
@@ -94,8 +89,7 @@ suite('a token', () => {
     assert.equal((await service.create(PLANT, { authorization: `Bearer ${secret}` })).status, 200)
   })
 
-  test('that is sent twice is refused, even if both copies are equal', async (t) => {
-    const service = await withService(t)
+  onService('that is sent twice is refused, even if both copies are equal', async (service) => {
     const twice = `Authorization: Bearer ${SECRET}\r\n`.repeat(2)
     const connection = new RawConnection(service.port)
     connection.write(`POST /plants HTTP/1.1\r\nHost: a\r\n${twice}Content-Length: 0\r\nConnection: close\r\n\r\n`)
@@ -123,8 +117,7 @@ suite('a token', () => {
     }
   })
 
-  test('that is revoked stops working within a second, even while it is in use', async (t) => {
-    const service = await withService(t)
+  onService('that is revoked stops working within a second, even while it is in use', async (service, t) => {
     const move = movableTime(t)
     const { secret, token } = await service.issueToken(['plants:write'])
     const authorization = `Bearer ${secret}`
@@ -140,8 +133,7 @@ suite('a token', () => {
     assert.equal(answer.headers['www-authenticate'], INVALID)
   })
 
-  test('has its last use recorded at most once a minute', async (t) => {
-    const service = await withService(t)
+  onService('has its last use recorded at most once a minute', async (service, t) => {
     const move = movableTime(t)
     const { secret, token } = await service.issueToken(['plants:write'])
     const before = Date.now()
@@ -158,8 +150,7 @@ suite('a token', () => {
     assert.deepEqual(await lastUse(), noted)
   })
 
-  test('has its last use recorded again after the clock was set back', async (t) => {
-    const service = await withService(t)
+  onService('has its last use recorded again after the clock was set back', async (service, t) => {
     const move = movableTime(t)
     const step = movableClock(t)
     const { secret, token } = await service.issueToken(['plants:write'])
@@ -174,17 +165,8 @@ suite('a token', () => {
   })
 })
 
-suite('the scopes of a token', () => {
-  test('include all scopes for the configured token', async (t) => {
-    const service = await withService(t)
-    assert.equal((await service.create(PLANT)).status, 200)
-    assert.equal((await service.send('GET', '/metrics')).status, 200)
-  })
-})
-
 suite('the rate of a token', () => {
-  test('is unlimited by default, and answers do not mention it', async (t) => {
-    const service = await withService(t)
+  onService('is unlimited by default, and answers do not mention it', async (service) => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => service.create(PLANT)))
     for (const { status, headers } of answers) {
       assert.deepEqual([status, headers['ratelimit'], headers['ratelimit-policy']], [200, undefined, undefined])

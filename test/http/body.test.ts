@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { MIN_ID } from '../../src/domain/plant.ts'
 import { BODY_LIMIT } from '../../src/http/request/exchange.ts'
 import { assertConforms } from '../support/conforms.ts'
 import { answersIn, RawConnection } from '../support/raw.ts'
-import { emptyService, errorOf, messageOf, SECRET } from '../support/service.ts'
+import { errorOf, messageOf, SECRET } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 const PLANT = '{"id":1,"name":"x"}'
 
 const nested = (levels: number): string => `{"id":1,"name":"x","a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
 
 suite('the nesting of a body', () => {
-  test('is accepted up to the limit and refused beyond', async () => {
-    const service = await emptyService()
+  onEmpty('is accepted up to the limit and refused beyond', async (service) => {
     assert.equal((await service.create(nested(32))).status, 200)
     const answer = await service.create(nested(33))
     assert.equal(errorOf(answer), 40001)
@@ -26,8 +26,7 @@ suite('the nesting of a body', () => {
 suite('the size of a body', () => {
   const sized = (bytes: number) => PLANT.padEnd(bytes, ' ')
 
-  test('is at most 16 KiB, with Content-Length and with chunks', async () => {
-    const service = await emptyService()
+  onEmpty('is at most 16 KiB, with Content-Length and with chunks', async (service) => {
     for (const chunked of [false, true]) {
       assert.equal((await service.create(sized(BODY_LIMIT), { chunked })).status, 200)
       const answer = await service.create(sized(BODY_LIMIT + 1), { chunked })
@@ -38,16 +37,14 @@ suite('the size of a body', () => {
     }
   })
 
-  test('suffices for the largest plant, with each of its characters as two escapes', async () => {
-    const service = await emptyService()
+  onEmpty('suffices for the largest plant, with each of its characters as two escapes', async (service) => {
     const text = (characters: number) => '\\ud83c\\udf35'.repeat(characters)
     assert.equal((await service.create(`{"id":${MIN_ID},"name":"${text(1000)}","tag":"${text(200)}"}`)).status, 200)
     const [stored] = await service.plants()
     assert.deepEqual(stored, { id: MIN_ID, name: '\u{1f335}'.repeat(1000), tag: '\u{1f335}'.repeat(200) })
   })
 
-  test('is refused before the body arrives if Content-Length exceeds the limit', async () => {
-    const service = await emptyService()
+  onEmpty('is refused before the body arrives if Content-Length exceeds the limit', async (service) => {
     const connection = new RawConnection(service.port)
     connection.write(head('Content-Type: application/json', `Content-Length: ${10 ** 12}`))
     const [answer] = answersIn(await connection.untilClosed())
@@ -55,8 +52,7 @@ suite('the size of a body', () => {
     assertConforms('createPlant', answer)
   })
 
-  test('is refused while an endless chunked body still arrives', async (t) => {
-    const service = await emptyService()
+  onEmpty('is refused while an endless chunked body still arrives', async (service, t) => {
     const connection = new RawConnection(service.port)
     connection.write(head('Content-Type: application/json', 'Transfer-Encoding: chunked'))
     const chunk = `400\r\n${' '.repeat(0x400)}\r\n`
@@ -96,8 +92,7 @@ suite('the media type or coding of a body', () => {
     { 'Content-Encoding': 'identity, gzip' },
   ]
 
-  test('is 41501 if it is unsupported, and Accept-Post names the supported ones', async () => {
-    const service = await emptyService()
+  onEmpty('is 41501 if it is unsupported, and Accept-Post names the supported ones', async (service) => {
     for (const headers of REFUSED) {
       const answer = await service.create(PLANT, { headers })
       assert.equal(errorOf(answer), 41501, JSON.stringify(headers))
@@ -109,14 +104,12 @@ suite('the media type or coding of a body', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is 41501 with a Content-Encoding, because the service never decompresses a body', async () => {
-    const service = await emptyService()
+  onEmpty('is 41501 with a Content-Encoding, because the service never decompresses a body', async (service) => {
     const bomb = gzipSync(Buffer.alloc(2 ** 22, ' '))
     assert.equal(errorOf(await service.create(bomb, { headers: { 'Content-Encoding': 'gzip' } })), 41501)
   })
 
-  test('may have every equivalent spelling', async () => {
-    const service = await emptyService()
+  onEmpty('may have every equivalent spelling', async (service) => {
     const types = [
       'application/json',
       'Application/JSON',
@@ -139,8 +132,7 @@ suite('the media type or coding of a body', () => {
 })
 
 suite('members of a body whose names are special in JavaScript', () => {
-  test('are ignored like any other unknown member', async () => {
-    const service = await emptyService()
+  onEmpty('are ignored like any other unknown member', async (service) => {
     const evil = '{"name":"evil","tag":"evil","isAdmin":true}'
     const members = `"__proto__":${evil},"constructor":{"prototype":${evil}},"prototype":${evil},"toString":1,"hasOwnProperty":0`
     const answer = await service.create(`{"id":1,"name":"x",${members}}`)

@@ -9,6 +9,7 @@ import { fullPlants } from '../support/full-plants.ts'
 import { boundOf, MUCH, untilRunning } from '../support/long-work.ts'
 import { RawConnection } from '../support/raw.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { importMany } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 import { settled, until } from '../support/until.ts'
@@ -21,8 +22,7 @@ const create = (service: Service, id: number, name = `plant ${id}`, tag?: string
 const HEAD = `GET /changes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\nAccept: text/event-stream\r\n\r\n`
 
 suite('a stream of changes', () => {
-  test('begins with the time to connect again, and has an event for each entry', async (t) => {
-    const service = await withService(t)
+  onService('begins with the time to connect again, and has an event for each entry', async (service) => {
     await create(service, 1, 'with a\nline')
     const stream = await openStream(service, '/changes', { headers: { 'Accept-Encoding': 'zstd, br, gzip' } })
     assert.deepEqual(
@@ -42,8 +42,7 @@ suite('a stream of changes', () => {
     stream.close()
   })
 
-  test('resumes after Last-Event-ID, which wins over `after`', async (t) => {
-    const service = await withService(t)
+  onService('resumes after Last-Event-ID, which wins over `after`', async (service) => {
     for (let id = 1; id <= 3; id++) await create(service, id)
     const first = await openStream(service)
     const [one, two] = await first.until(3)
@@ -60,8 +59,7 @@ suite('a stream of changes', () => {
     for (const stream of [again, late]) stream.close()
   })
 
-  test('with tags has the same events as one without, for every id and text', async (t) => {
-    const service = await withService(t)
+  onService('with tags has the same events as one without, for every id and text', async (service) => {
     const tag = 'a "tag"\n\ndata: {}\u2028\u2029\u0085'
     await create(service, 1, 'first')
     const paths = [`/changes?tag=${encodeURIComponent(tag)}`, '/changes']
@@ -85,8 +83,7 @@ suite('a stream of changes', () => {
     for (const stream of [filtered, whole]) stream.close()
   })
 
-  test('gives every stream each of many changes once, in order, whenever it begins', async (t) => {
-    const service = await withService(t)
+  onService('gives every stream each of many changes once, in order, whenever it begins', async (service) => {
     const write = async () => {
       for (let i = 0; i < 300; i++) {
         await Promise.all([create(service, i), create(service, 1000 + (i % 10), `version ${i}`)])
@@ -143,8 +140,7 @@ suite('a stream of changes', () => {
     }
   })
 
-  test('answers HEAD without a stream', async (t) => {
-    const service = await withService(t)
+  onService('answers HEAD without a stream', async (service) => {
     const { status, headers, body } = await service.send('HEAD', '/changes', {
       headers: { Accept: 'text/event-stream' },
     })
@@ -152,8 +148,7 @@ suite('a stream of changes', () => {
     await untilRunning(service, 'stream', 0)
   })
 
-  test('ends when its token is revoked, when it expires, and when the service stops', async (t) => {
-    const service = await withService(t)
+  onService('ends when its token is revoked, when it expires, and when the service stops', async (service, t) => {
     const revoked = await service.issueToken(['plants:read'])
     const expiry = Date.now() + 600_000
     const expiring = await service.issueToken(['plants:read'], new Date(expiry))
@@ -233,8 +228,7 @@ suite('streams of changes', () => {
     )
   })
 
-  test('are bounded: ten of a token, and a hundred of all', async (t) => {
-    const service = await withService(t)
+  onService('are bounded: ten of a token, and a hundred of all', async (service) => {
     const secrets = await Promise.all(
       Array.from({ length: 11 }, async () => (await service.issueToken(['plants:read'])).secret),
     )

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import type { ReadEntry } from '../support/event-stream.ts'
 import { nextOf, pagesFrom, patch, put } from '../support/exchanges.ts'
 import { type Answer, errorOf, messageOf, SECRET, type Service, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 const entriesOf = ({ json }: Answer): ReadEntry[] => json as ReadEntry[]
 
@@ -15,8 +16,7 @@ async function changeOnce(service: Service): Promise<void> {
 }
 
 suite('the changes', () => {
-  test('are an array of entries, oldest first, with the plant before and after', async (t) => {
-    const service = await withService(t)
+  onService('are an array of entries, oldest first, with the plant before and after', async (service) => {
     const { secret, token } = await service.issueToken(['plants:write'])
     await service.create({ id: 7, name: 'Ginkgo' }, { authorization: `Bearer ${secret}` })
     await put(service, 7, { name: 'Ginkgo biloba', tag: 'tree' })
@@ -42,8 +42,7 @@ suite('the changes', () => {
     )
   })
 
-  test('have a link to the next page in every answer, also in the empty one', async (t) => {
-    const service = await withService(t)
+  onService('have a link to the next page in every answer, also in the empty one', async (service) => {
     const empty = await service.send('GET', '/changes')
     assert.deepEqual(empty.json, [])
     await changeOnce(service)
@@ -66,8 +65,7 @@ suite('the changes', () => {
     }
   })
 
-  test('begin after an export at its position', async (t) => {
-    const service = await withService(t)
+  onService('begin after an export at its position', async (service) => {
     await service.create({ id: 1, name: 'one' })
     for (const query of ['', '?format=csv&sort=name', '?tag=none', '?q=-']) {
       const { headers } = await service.send('GET', `/plants/export${query}`)
@@ -80,8 +78,7 @@ suite('the changes', () => {
     }
   })
 
-  test('refuse bad parameters, and change nothing', async (t) => {
-    const service = await withService(t)
+  onService('refuse bad parameters, and change nothing', async (service) => {
     await changeOnce(service)
     const position = entriesOf(await service.send('GET', '/changes'))[0]?.position ?? ''
     const changed = position.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
@@ -116,8 +113,7 @@ suite('the changes', () => {
     assert.equal(entriesOf(await service.send('GET', `/changes?after=${oldest}`)).length, 4)
   })
 
-  test('are switched off by --changes-keep 0s, as the history is', async (t) => {
-    const service = await withService(t, { changesKeep: '0s' })
+  onService('are switched off by --changes-keep 0s, as the history is', { changesKeep: '0s' }, async (service) => {
     await changeOnce(service)
     for (const path of ['/changes', '/plants/7/history', '/plants/deleted', '/plants?sort=-changed']) {
       for (const Accept of ['application/json', '*/*']) {
@@ -131,8 +127,7 @@ suite('the changes', () => {
 })
 
 suite('the history of a plant', () => {
-  test('has its entries, newest first, in pages', async (t) => {
-    const service = await withService(t)
+  onService('has its entries, newest first, in pages', async (service) => {
     await service.create({ id: 8, name: 'another' })
     await changeOnce(service)
     const all = entriesOf(await service.send('GET', '/changes')).filter(

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertConforms } from '../support/conforms.ts'
 import { collectGarbage } from '../support/garbage.ts'
 import { answersIn, assertRefusal, RawConnection, raw } from '../support/raw.ts'
 import { LIVE, PLANT, post, untilNoConnection, whole } from '../support/requests.ts'
 import { emptyService, SECRET } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 import { clearTest } from '../support/transport.ts'
 import { happens } from '../support/until.ts'
 
@@ -83,8 +84,7 @@ suite('the service supports rarely used HTTP:', () => {
     }
   })
 
-  test('a body in pieces of one byte', async () => {
-    const service = await emptyService()
+  onEmpty('a body in pieces of one byte', async (service) => {
     const connection = new RawConnection(service.port)
     connection.socket.setNoDelay(true)
     for (const byte of whole('Connection: close')) {
@@ -110,8 +110,7 @@ suite('several requests on one connection', () => {
 })
 
 suite('an idle connection', () => {
-  test('keeps nothing of its requests in memory', async (t) => {
-    const service = await emptyService()
+  onEmpty('keeps nothing of its requests in memory', async (service, t) => {
     const requests: WeakRef<object>[] = []
     service.server.on('request', (request: object) => requests.push(new WeakRef(request)))
     const head = `Host: a\r\nAuthorization: Bearer ${SECRET}\r\n`
@@ -135,8 +134,7 @@ suite('an idle connection', () => {
 })
 
 suite('a client that leaves', () => {
-  test('in the middle of a head, a body or an answer does not harm the service', async () => {
-    const service = await emptyService()
+  onEmpty('in the middle of a head, a body or an answer does not harm the service', async (service) => {
     const cuts = [
       'GET /he',
       LIVE,

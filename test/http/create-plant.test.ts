@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { untilCreatesWait } from '../support/requests.ts'
-import { emptyService, errorOf, messageOf, withService } from '../support/service.ts'
+import { errorOf, messageOf } from '../support/service.ts'
+import { onEmpty, onService } from '../support/service-tests.ts'
 
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
 
 suite('creating a plant', () => {
-  test('stores the plant, and answers it without its id', async () => {
-    const service = await emptyService()
+  onEmpty('stores the plant, and answers it without its id', async (service) => {
     const answer = await service.create(MONSTERA)
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['content-type'], 'application/json')
@@ -16,8 +16,7 @@ suite('creating a plant', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'Monstera deliciosa', tag: 'houseplant' }])
   })
 
-  test('gives the same answer when repeated, even with the members in another order', async () => {
-    const service = await emptyService()
+  onEmpty('gives the same answer when repeated, even with the members in another order', async (service) => {
     const first = await service.create(MONSTERA)
     const again = await service.create(MONSTERA)
     const turned = await service.create('{"tag":"houseplant","name":"Monstera deliciosa","id":1.0}')
@@ -38,8 +37,7 @@ suite('creating a plant', () => {
   })) {
   }
 
-  test('with the id of another plant is 409 and changes nothing', async () => {
-    const service = await emptyService()
+  onEmpty('with the id of another plant is 409 and changes nothing', async (service) => {
     await service.create(MONSTERA)
     for (const other of [
       { id: 1, name: MONSTERA.name },
@@ -52,8 +50,7 @@ suite('creating a plant', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: MONSTERA.name, tag: MONSTERA.tag }])
   })
 
-  test('ignores unknown members', async () => {
-    const service = await emptyService()
+  onEmpty('ignores unknown members', async (service) => {
     const answer = await service.create({ ...MONSTERA, colour: 'green', ID: 9, children: [{ id: 3 }], created: null })
     assert.equal(answer.status, 200)
     assert.deepEqual(Object.keys(answer.json as object), ['name', 'tag'])
@@ -62,8 +59,7 @@ suite('creating a plant', () => {
 })
 
 suite('If-None-Match: *', () => {
-  test('creates a new plant, and refuses an existing id even with an equal plant', async () => {
-    const service = await emptyService()
+  onEmpty('creates a new plant, and refuses an existing id even with an equal plant', async (service) => {
     const strict = { headers: { 'If-None-Match': '*' } }
     assert.equal((await service.create(MONSTERA, strict)).status, 200)
     for (const plant of [MONSTERA, { ...MONSTERA, name: 'other' }]) {
@@ -75,8 +71,7 @@ suite('If-None-Match: *', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: MONSTERA.name, tag: MONSTERA.tag }])
   })
 
-  test('is the only accepted value of that header', async () => {
-    const service = await emptyService()
+  onEmpty('is the only accepted value of that header', async (service) => {
     for (const value of ['"0123456789abcdef"', 'W/"x"', '', '*, *']) {
       const answer = await service.create(MONSTERA, { headers: { 'If-None-Match': value } })
       assert.equal(errorOf(answer), 40003, value)
@@ -111,8 +106,7 @@ suite('a body that is not a plant', () => {
     ['"id"', 'the body must be an object'],
   ]
 
-  test('is 40002 with a message that names every fault', async () => {
-    const service = await emptyService()
+  onEmpty('is 40002 with a message that names every fault', async (service) => {
     for (const [body, message] of FAULTS) {
       const answer = await service.create(body)
       assert.equal(errorOf(answer), 40002, body)
@@ -123,8 +117,7 @@ suite('a body that is not a plant', () => {
 })
 
 suite('creates beyond the bound on waiting creates', () => {
-  test('are 50302 at once and not stored', async (t) => {
-    const service = await withService(t, { maxWaiting: 2 })
+  onService('are 50302 at once and not stored', { maxWaiting: 2 }, async (service) => {
     await service.create({ id: 0, name: 'so that the token is known' })
     const release = await service.under.lock()
     const waiting = [1, 2].map((id) => service.create({ id, name: 'x' }))

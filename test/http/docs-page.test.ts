@@ -84,31 +84,28 @@ suite('the page at /docs, in a browser', () => {
     await first.getByText('[{"id":1,"name":"Monstera deliciosa"}]').waitFor()
   })
 
-  inBrowser(
-    'shows every operation, and each succeeds with the values that the page fills in',
-    async (page, service) => {
-      // The contract has this id as its example.
-      await service.store.tokens.createToken(token('x', { id: 'tok_4bXm09TzQ1r' }), hashSecret('x'))
-      const imported = { headers: { 'Content-Type': 'text/csv' }, body: 'id,name\n70,x\n' }
-      const { headers } = await service.send('POST', '/plants/import', imported)
-      await page.getByLabel('Access token').fill(SECRET)
-      const sections = await page.locator('main section:has(form)').evaluateAll((found) => found.map(({ id }) => id))
-      assert.deepEqual(sections.toSorted(), contract.operations.map(({ id }) => id).toSorted())
-      // What ends a plant, a token or a webhook comes last, as the others need it.
-      const isEnd = (id: string) => /^(delete|revoke)/.test(id)
-      for (const id of [...sections.filter((each) => !isEnd(each)), ...sections.filter(isEnd)]) {
-        const [webhook] = await service.store.webhooks.list()
-        const isOfWebhook = contract.operations.some((each) => each.id === id && each.path.startsWith('/webhooks/{id}'))
-        if (isOfWebhook) await page.locator(`#${id}-path-id`).fill(webhook?.webhook.id ?? '')
-        const isOfAction = contract.operations.some((each) => each.id === id && each.path.startsWith('/actions/{id}'))
-        if (isOfAction) await page.locator(`#${id}-path-id`).fill(String(headers['plantstore-action']))
-        // The position of the example is of no store.
-        if (id === 'redeliverWebhook') await page.locator(`#${id}-body`).fill('{"after":"now"}')
-        const { status } = await send(page, id)
-        assert.match(status, /^20[0-4]/, id)
-      }
-    },
-  )
+  inBrowser('shows every operation, and each succeeds with the values that it fills in', async (page, service) => {
+    // The contract has this id as its example.
+    await service.store.tokens.createToken(token('x', { id: 'tok_4bXm09TzQ1r' }), hashSecret('x'))
+    const imported = { headers: { 'Content-Type': 'text/csv' }, body: 'id,name\n70,x\n' }
+    const { headers } = await service.send('POST', '/plants/import', imported)
+    await page.getByLabel('Access token').fill(SECRET)
+    const sections = await page.locator('main section:has(form)').evaluateAll((found) => found.map(({ id }) => id))
+    assert.deepEqual(sections.toSorted(), contract.operations.map(({ id }) => id).toSorted())
+    // What ends a plant, a token or a webhook comes last, as the others need it.
+    const isEnd = (id: string) => /^(delete|revoke)/.test(id)
+    for (const id of [...sections.filter((each) => !isEnd(each)), ...sections.filter(isEnd)]) {
+      const [webhook] = await service.store.webhooks.list()
+      const isOfWebhook = contract.operations.some((each) => each.id === id && each.path.startsWith('/webhooks/{id}'))
+      if (isOfWebhook) await page.locator(`#${id}-path-id`).fill(webhook?.webhook.id ?? '')
+      const isOfAction = contract.operations.some((each) => each.id === id && each.path.startsWith('/actions/{id}'))
+      if (isOfAction) await page.locator(`#${id}-path-id`).fill(String(headers['plantstore-action']))
+      // The position of the example is of no store.
+      if (id === 'redeliverWebhook') await page.locator(`#${id}-body`).fill('{"after":"now"}')
+      const { status } = await send(page, id)
+      assert.match(status, /^20[0-4]/, id)
+    }
+  })
 
   inBrowser('sends and shows ids exactly', async (page, service) => {
     await page.getByLabel('Access token').fill(SECRET)

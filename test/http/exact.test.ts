@@ -5,6 +5,7 @@ import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { allEscaped } from '../support/escaped-json.ts'
 import { anyCharacter, holds } from '../support/property.ts'
 import { emptyService, errorOf, messageOf } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 /** Fewer runs than by default, because each needs a commit. */
 const RUNS = { numRuns: 60 }
@@ -36,8 +37,7 @@ suite('the id of a plant', () => {
     [`0.${'0'.repeat(400)}1e401`, 1n],
   ]
 
-  test('is the mathematical value of the number, so spellings of one value are one plant', async () => {
-    const service = await emptyService()
+  onEmpty('is the mathematical value of the number, so spellings of one value are one plant', async (service) => {
     for (const [spelling, id] of SPELLINGS) {
       const answer = await service.create(`{"id":${spelling},"name":"x"}`)
       assert.equal(answer.status, 200, `${spelling}: ${answer.body}`)
@@ -48,8 +48,7 @@ suite('the id of a plant', () => {
     assert.deepEqual(found, ids)
   })
 
-  test('is refused with 40002 if it is anything else', async () => {
-    const service = await emptyService()
+  onEmpty('is refused with 40002 if it is anything else', async (service) => {
     const notIntegers = ['1.5', '1e-1', '-0.5', '1.0000000000000000001', '9007199254740993.5', '1e-400', '1e-999999999']
     const tooLarge = [
       '9223372036854775808',
@@ -72,8 +71,7 @@ suite('the id of a plant', () => {
 })
 
 suite('the texts of a plant', () => {
-  test('are stored bit by bit, whatever they contain and however they are escaped', async () => {
-    const service = await emptyService()
+  onEmpty('are stored bit by bit, whatever they contain and however they are escaped', async (service) => {
     let id = 0
     await holds(
       fc.asyncProperty(text, fc.option(text, { nil: undefined }), fc.boolean(), async (name, tag, escaped) => {
@@ -89,8 +87,7 @@ suite('the texts of a plant', () => {
     )
   })
 
-  test('are the same in one piece and in many, with a cached and an uncached token', async () => {
-    const service = await emptyService()
+  onEmpty('are the same in one piece and in many, with a cached and an uncached token', async (service) => {
     const name = 'Caf\u00e9 \u{1f331} '.repeat(140)
     for (const [id, chunked] of [false, true, false, true].entries()) {
       const { secret } = await service.issueToken(['plants:write'])
@@ -126,8 +123,7 @@ suite('the texts of a plant', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, ...most }])
   })
 
-  test('are refused with U+0000 or a lone surrogate, in name and tag, in every escaped form', async () => {
-    const service = await emptyService()
+  onEmpty('are refused with U+0000 or a lone surrogate, in name and tag, in every escaped form', async (service) => {
     const texts = ['\\u0000', 'a\\u0000b', '\\ud800', '\\uDFFF', 'a\\udc00\\ud800', '\\ud83c', '\\ud800\\ud83c\\udf31']
     for (const bad of texts) {
       for (const [member, other] of [
@@ -144,8 +140,7 @@ suite('the texts of a plant', () => {
     assert.equal((await service.plants())[0]?.name, '\u{1f331}')
   })
 
-  test('must be UTF-8 without a byte order mark, and invalid bytes are refused', async () => {
-    const service = await emptyService()
+  onEmpty('must be UTF-8 without a byte order mark, and invalid bytes are refused', async (service) => {
     const around = (bytes: number[]) =>
       Buffer.concat([Buffer.from('{"id":1,"name":"'), Buffer.from(bytes), Buffer.from('"}')])
     const json = '{"id":1,"name":"x"}'

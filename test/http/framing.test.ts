@@ -4,6 +4,7 @@ import { suite, test } from 'node:test'
 import { assertConforms, type Seen } from '../support/conforms.ts'
 import { answersIn, RawConnection, raw } from '../support/raw.ts'
 import { emptyService, SECRET, type Service } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 /** A request on a persistent connection. */
 function request(method: string, target: string, fields: readonly string[] = [], body?: string): string {
@@ -133,8 +134,6 @@ suite('an unexpected body', () => {
   })
 })
 
-suite('many requests on one connection', () => {})
-
 suite('a request that announces no body', () => {
   const json = ['Content-Type: application/json']
   const csv = ['Content-Type: text/csv']
@@ -160,8 +159,7 @@ suite('a request that announces no body', () => {
     assert.equal((await service.plants()).length, 1)
   })
 
-  test('and that is refused for good closes the connection without waiting for a body', async () => {
-    const service = await emptyService()
+  onEmpty('and that is refused for good closes the connection without waiting for a body', async (service) => {
     const responses: ServerResponse[] = []
     service.server.on('request', (_request: unknown, response: ServerResponse) => responses.push(response))
     for (const method of ['GET', 'POST', 'DELETE']) {
@@ -174,14 +172,11 @@ suite('a request that announces no body', () => {
       assert.deepEqual(statuses, [200, 400])
     }
     const writableFinisheds = responses.map(({ writableFinished }) => writableFinished)
-    assert.deepEqual(
-      writableFinisheds,
-      Array.from({ length: 6 }, () => true),
-    )
+    const expected = Array.from({ length: 6 }, () => true)
+    assert.deepEqual(writableFinisheds, expected)
   })
 
-  test('gets no 100 that it expects, but its answer, and a closed connection', async () => {
-    const service = await emptyService()
+  onEmpty('gets no 100 that it expects, but its answer, and a closed connection', async (service) => {
     const answers = await raw(service.port, request('POST', '/plants', [...json, 'Expect: 100-continue']) + LAST)
     const statuses = answers.map(({ status }) => status)
     assert.deepEqual(statuses, [400])

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
-import { emptyService, errorOf, messageOf } from '../support/service.ts'
+import { suite } from 'node:test'
+import { errorOf, messageOf } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
 
 suite('reading a plant', () => {
-  test('answers the whole plant, with its entity tag', async () => {
-    const service = await emptyService()
+  onEmpty('answers the whole plant, with its entity tag', async (service) => {
     const created = await service.create(MONSTERA)
     const answer = await service.send('GET', '/plants/1')
     assert.deepEqual([answer.status, answer.body], [200, JSON.stringify(MONSTERA)])
@@ -15,16 +15,14 @@ suite('reading a plant', () => {
     assert.equal(answer.headers['cache-control'], 'private, no-cache')
   })
 
-  test('omits an absent tag, and includes an empty tag', async () => {
-    const service = await emptyService()
+  onEmpty('omits an absent tag, and includes an empty tag', async (service) => {
     await service.create({ id: 1, name: '' })
     await service.create({ id: 2, name: '', tag: '' })
     assert.equal((await service.send('GET', '/plants/1')).body, '{"id":1,"name":""}')
     assert.equal((await service.send('GET', '/plants/2')).body, '{"id":2,"name":"","tag":""}')
   })
 
-  test('is 40402 if there is none, whatever the preconditions', async () => {
-    const service = await emptyService()
+  onEmpty('is 40402 if there is none, whatever the preconditions', async (service) => {
     for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }, { 'If-Match': '"x"' }]) {
       const answer = await service.send('GET', '/plants/7', { headers })
       assert.deepEqual([answer.status, errorOf(answer)], [404, 40402])
@@ -34,8 +32,7 @@ suite('reading a plant', () => {
 })
 
 suite('the id in a path', () => {
-  test('must be plain decimal, percent-encoded or not', async () => {
-    const service = await emptyService()
+  onEmpty('must be plain decimal, percent-encoded or not', async (service) => {
     await service.create({ id: 7, name: 'x' })
     await service.create({ id: -7, name: 'y' })
     assert.equal((await service.send('GET', '/plants/%37')).status, 200)
@@ -57,8 +54,7 @@ suite('the id in a path', () => {
 })
 
 suite('If-None-Match on reading', () => {
-  test('answers 304 while the plant is unchanged, and then the new plant', async () => {
-    const service = await emptyService()
+  onEmpty('answers 304 while the plant is unchanged, and then the new plant', async (service) => {
     const { etag = '' } = (await service.create(MONSTERA)).headers
     for (const value of [etag, `W/${etag}`, '*', `"other", ${etag}`, `,,"a,b" ,W/${etag},`]) {
       const answer = await service.send('GET', '/plants/1', { headers: { 'If-None-Match': value } })
@@ -76,8 +72,7 @@ suite('If-None-Match on reading', () => {
 })
 
 suite('If-Match on reading', () => {
-  test('answers 412 unless an entity tag matches, and is checked before If-None-Match', async () => {
-    const service = await emptyService()
+  onEmpty('answers 412 unless an entity tag matches, and is checked before If-None-Match', async (service) => {
     const { etag = '' } = (await service.create(MONSTERA)).headers
     for (const value of [etag, '*', `"other",${etag}`]) {
       assert.equal((await service.send('GET', '/plants/1', { headers: { 'If-Match': value } })).status, 200, value)

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { SCOPES } from '../../src/domain/token.ts'
 import { clientOf } from '../client/support.ts'
-import { type Answer, errorOf, messageOf, type Sending, type Service, withService } from '../support/service.ts'
+import { type Answer, errorOf, messageOf, type Sending, type Service } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { as, KEY, withKey } from '../support/tokens.ts'
 
 const reserve = (service: Service, body: unknown, sending?: Sending): Promise<Answer> =>
   service.sendJson('POST', '/ids', body, sending)
 
 suite('proposed and reserved ids', () => {
-  test('follow the ids in use, and are never reserved twice', async (t) => {
-    const service = await withService(t)
+  onService('follow the ids in use, and are never reserved twice', async (service) => {
     assert.deepEqual((await service.send('GET', '/ids')).json, { next: 1 })
     await service.create({ id: 41, name: 'x' })
     assert.deepEqual((await service.send('GET', '/ids')).json, { next: 42 })
@@ -24,8 +24,7 @@ suite('proposed and reserved ids', () => {
     assert.deepEqual(await client.reserveIds(2), { first: 64n, last: 65n })
   })
 
-  test('are the same again for the same key and the same token', async (t) => {
-    const service = await withService(t)
+  onService('are the same again for the same key and the same token', async (service) => {
     const { secret } = await service.issueToken(SCOPES)
     const first = await reserve(service, { count: 3 }, withKey(KEY))
     assert.deepEqual(first.json, { first: 1, last: 3 })
@@ -37,8 +36,7 @@ suite('proposed and reserved ids', () => {
     assert.deepEqual(another.json, { first: 4, last: 6 })
   })
 
-  test('are refused if the body or the key is wrong, and nothing is reserved', async (t) => {
-    const service = await withService(t)
+  onService('are refused if the body or the key is wrong, and nothing is reserved', async (service) => {
     const cases: readonly (readonly [unknown, number, RegExp])[] = [
       ['', 40001, /empty/],
       ['[]', 40002, /must be an object/],
@@ -61,8 +59,7 @@ suite('proposed and reserved ids', () => {
     assert.deepEqual((await service.send('GET', '/ids')).json, { next: 1 })
   })
 
-  test('are refused if no gap is large enough', async (t) => {
-    const service = await withService(t)
+  onService('are refused if no gap is large enough', async (service) => {
     const last = 2n ** 53n - 1n
     await service.store.ids.addReservation({ first: 1n, last, key: undefined, at: new Date(), actor: 'x' })
     for (const answer of [await service.send('GET', '/ids'), await reserve(service, { count: 1 })]) {

@@ -7,6 +7,7 @@ import { chunk, importHead, LAST_CHUNK, NDJSON, untilStored } from '../support/i
 import { holds } from '../support/property.ts'
 import { RawConnection } from '../support/raw.ts'
 import { type Answer, emptyService, errorOf, type Service } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 const send = (service: Service, names: readonly string[], key: string | undefined, query = ''): Promise<Answer> =>
   service.send('POST', `/plants/import?ids=assign${query}`, {
@@ -23,8 +24,7 @@ function countsOf(answer: Answer): number[] {
 const named = async (service: Service): Promise<string[]> => (await service.plants()).map(({ name }) => name).toSorted()
 
 suite('an import that assigns ids, with an Idempotency-Key,', () => {
-  test('adds no row again that somebody has changed since, and refuses it', async () => {
-    const service = await emptyService()
+  onEmpty('adds no row again that somebody has changed since, and refuses it', async (service) => {
     const key = randomUUID()
     await send(service, ['Fern', 'Moss'], key)
     const fern = (await service.plants()).find(({ name }) => name === 'Fern')
@@ -36,8 +36,7 @@ suite('an import that assigns ids, with an Idempotency-Key,', () => {
     assert.deepEqual(await named(service), ['Moss', 'Tree fern'])
   })
 
-  test('is refused for other rows, and changes nothing', async () => {
-    const service = await emptyService()
+  onEmpty('is refused for other rows, and changes nothing', async (service) => {
     const key = randomUUID()
     await send(service, ['Fern', 'Moss'], key)
     for (const other of [['Fern', 'Hoya'], ['Fern'], ['Moss', 'Fern'], ['Fern', 'Moss', 'Hoya']]) {
@@ -47,8 +46,7 @@ suite('an import that assigns ids, with an Idempotency-Key,', () => {
     assert.deepEqual(countsOf(await send(service, ['Hoya'], randomUUID())), [1, 0, 0])
   })
 
-  test('takes the key for itself only where it stores something', async () => {
-    const service = await emptyService()
+  onEmpty('takes the key for itself only where it stores something', async (service) => {
     const key = randomUUID()
     assert.deepEqual(countsOf(await send(service, ['Fern'], key, '&dryRun=true')), [1, 0, 0])
     assert.deepEqual(countsOf(await send(service, ['Moss'], key)), [1, 0, 0])

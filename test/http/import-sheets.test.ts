@@ -5,6 +5,7 @@ import { suite, test } from 'node:test'
 import type { ImportReport } from '../../client/src/index.ts'
 import { isSum } from '../../src/import/sheet/column-names.ts'
 import { type Answer, emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 import { inCommon, isWorkbookName, readAsPage, SHEETS, sheetPath } from '../support/sheets.ts'
 
 const CSV = 'text/csv'
@@ -38,8 +39,7 @@ const NAMES = queryOf(['name=name', 'tag=bed'])
 
 suite('an import of a sheet, by the names of its columns', () => {
   for (const name of SHEETS.filter((each) => !isWorkbookName(each))) {
-    test(`makes of ${name} what the page makes of it`, async () => {
-      const service = await emptyService()
+    onEmpty(`makes of ${name} what the page makes of it`, async (service) => {
       const { columns, hasIds, plants, refused } = await readAsPage(name)
       const file = readFileSync(sheetPath(name))
       assert.deepEqual(countsOf(await send(service, queryOf(columns, { dryRun: 'true' }), file)), [
@@ -55,16 +55,14 @@ suite('an import of a sheet, by the names of its columns', () => {
     })
   }
 
-  test('beyond its first 64 KiB, by their encoding and separator', async () => {
-    const service = await emptyService()
+  onEmpty('beyond its first 64 KiB, by their encoding and separator', async (service) => {
     const lines = Array.from({ length: 6000 }, (_, i) => `${i};Häberlea ${i};Süd\r\n`)
     const file = Buffer.from(`Liste;;\r\nNr.;Pflanze;Beet\r\n${lines.join('')}`, 'latin1')
     assert.deepEqual(countsOf(await send(service, queryOf(['id=nr.', 'name=PFLANZE', 'tag=Beet']), file)), [6000, 0, 0])
     assert.equal((await service.plants()).find(({ id }) => id === 5999n)?.name, 'Häberlea 5999')
   })
 
-  test('refuses a row that is not UTF-8 behind rows that are', async () => {
-    const service = await emptyService()
+  onEmpty('refuses a row that is not UTF-8 behind rows that are', async (service) => {
     const good = Array.from({ length: 6000 }, (_, i) => `Ünnamed ${i}\n`).join('')
     const answer = await send(
       service,
@@ -75,8 +73,7 @@ suite('an import of a sheet, by the names of its columns', () => {
     assert.match(reportOf(answer).refusedRows[0]?.message ?? '', /as Windows-1252 it has "Hä"/)
   })
 
-  test('takes a charset at its word', async () => {
-    const service = await emptyService()
+  onEmpty('takes a charset at its word', async (service) => {
     const answer = await send(
       service,
       queryOf(['name=name']),
@@ -86,8 +83,7 @@ suite('an import of a sheet, by the names of its columns', () => {
     assert.deepEqual(countsOf(answer), [1, 0, 1])
   })
 
-  test('joins columns to a name, and refuses rows without a name and sums', async () => {
-    const service = await emptyService()
+  onEmpty('joins columns to a name, and refuses rows without a name and sums', async (service) => {
     const file = 'Genus,Species,Bed\nAbies,alba,A\n,,B\nTotal,,2\nAcer,,\n'
     const answer = await send(service, queryOf(['name=Genus', 'name=Species', 'tag=Bed']), file)
     assert.deepEqual(countsOf(answer), [2, 0, 2])
@@ -105,8 +101,7 @@ suite('an import of a sheet, by the names of its columns', () => {
     for (const name of ['Som (Rosa)', 'Total eclipse', 'Summe (Acer)', '(Rosa)', '']) assert.ok(!isSum(name), name)
   })
 
-  test('keeps the ids of a sheet that has some', async () => {
-    const service = await emptyService()
+  onEmpty('keeps the ids of a sheet that has some', async (service) => {
     const query = queryOf(['id=No.', 'name=Plant'])
     assert.deepEqual(countsOf(await send(service, query, 'No.,Plant\n7,Fern\nx,Moss\n')), [1, 0, 1])
     assert.deepEqual(countsOf(await send(service, `${query}&mode=update`, 'No.,Plant\n7,Tree fern\n')), [0, 0, 0])
@@ -116,69 +111,43 @@ suite('an import of a sheet, by the names of its columns', () => {
   const FILE = 'name,bed\nFern,A\n'
   const refusals: readonly (readonly [
     what: string,
-    query: string,
-    body: string | Buffer,
+    columns: readonly string[],
     error: number,
     message: RegExp,
+    other?: { readonly file?: string | Buffer; readonly mode?: string; readonly ids?: string },
   ])[] = [
-    ['a member that no plant has', queryOf(['height=cm']), FILE, 40003, /^columns must be id=…, name=… or tag=…/],
-    ['no member', queryOf(['name']), FILE, 40003, /columns must be id=…/],
-    ['no name of a column', queryOf(['name= ']), FILE, 40003, /columns must name a column for name/],
+    ['a member that no plant has', ['height=cm'], 40003, /^columns must be id=…, name=… or tag=…/],
+    ['no member', ['name'], 40003, /columns must be id=…/],
+    ['no name of a column', ['name= '], 40003, /columns must name a column for name/],
+    ['a column twice', ['name=bed', 'tag=Bed'], 40003, /columns must name a column once, not "bed" twice/],
+    ['two tags', ['name=name', 'tag=a', 'tag=b'], 40003, /columns must name one column for tag/],
+    ['no column of names', ['tag=bed'], 40003, /columns must name the column of the names/],
+    ['a column that the sheet lacks', ['name=Plant'], 40001, /names the column "Plant"; it has "name", "bed"/],
+    ['a place beyond the sheet', ['name=Column F'], 40001, /no column "Column F"/],
+    ['a column by its name and its place', ['name=name', 'tag=Column A'], 40001, /one column of the sheet twice/],
     [
-      'a column twice',
-      queryOf(['name=bed', 'tag=Bed']),
-      FILE,
-      40003,
-      /columns must name a column once, not "bed" twice/,
-    ],
-    ['two tags', queryOf(['name=name', 'tag=a', 'tag=b']), FILE, 40003, /columns must name one column for tag/],
-    ['no column of names', queryOf(['tag=bed']), FILE, 40003, /columns must name the column of the names/],
-    [
-      'a column that the sheet lacks',
-      queryOf(['name=Plant']),
-      FILE,
-      40001,
-      /names the column "Plant"; it has "name", "bed"/,
-    ],
-    ['a place beyond the sheet', queryOf(['name=Column F']), FILE, 40001, /no column "Column F"/],
-    [
-      'a column by its name and its place',
-      queryOf(['name=name', 'tag=Column A']),
-      FILE,
-      40001,
-      /one column of the sheet twice/,
-    ],
-    [
-      'a name that two columns have',
-      queryOf(['name=name']),
-      'name,Name\na,b\n',
+      'a name of two columns',
+      ['name=name'],
       40001,
       /by its place, Column A and Column B/,
+      { file: 'name,Name\na,b\n' },
     ],
-    ['an empty sheet', queryOf(['name=name']), ' \n,,\n', 40001, /the sheet has no cells/],
-    ['a workbook', queryOf(['name=name']), Buffer.from('PK\x03\x04…'), 40001, /not text but a workbook/],
-    ['another mode without ids', `${NAMES}&mode=delete`, FILE, 40003, /mode=delete needs rows with ids/],
-    [
-      'ids for a sheet with ids',
-      `${queryOf(['name=name', 'id=id'])}&ids=assign`,
-      'id,name\n1,a\n',
-      40003,
-      /^ids must be left out/,
-    ],
-    ['ids for CSV without columns', 'ids=assign', FILE, 40003, /ids=assign needs columns for CSV/],
+    ['an empty sheet', ['name=name'], 40001, /the sheet has no cells/, { file: ' \n,,\n' }],
+    ['a workbook', ['name=name'], 40001, /not text but a workbook/, { file: Buffer.from('PK\x03\x04…') }],
+    ['another mode without ids', ['name=name'], 40003, /mode=delete needs rows with ids/, { mode: 'delete' }],
+    ['ids beside a column of ids', ['name=name', 'id=bed'], 40003, /^ids must be left out/, { ids: 'assign' }],
+    ['ids for CSV without columns', [], 40003, /ids=assign needs columns for CSV/, { ids: 'assign' }],
   ]
-  for (const [what, query, body, error, message] of refusals) {
-    test(`refuses ${what}, and stores nothing`, async () => {
-      const service = await emptyService()
-      const answer = await send(service, query, body)
+  for (const [what, columns, error, message, { file = FILE, ...others } = {}] of refusals) {
+    onEmpty(`refuses ${what}, and stores nothing`, async (service) => {
+      const answer = await send(service, queryOf(columns, others), file)
       assert.equal(errorOf(answer), error, answer.body)
       assert.match(messageOf(answer), message)
       assert.deepEqual(await service.plants(), [])
     })
   }
 
-  test('with 65,000 columns takes no more of the processor than many requests', async () => {
-    const service = await emptyService()
+  onEmpty('with 65,000 columns takes no more of the processor than many requests', async (service) => {
     const names = Array.from({ length: 20 }, (_, i) => `name=No ${i}`)
     const places = Array.from({ length: 20 }, (_, i) => `name=Column ${String.fromCharCode(65 + i)}`)
     const wide = [`${'a,'.repeat(32_000)}b\n`, `${','.repeat(65_000)}b\n`]
@@ -192,8 +161,7 @@ suite('an import of a sheet, by the names of its columns', () => {
     assert.ok(process.cpuUsage(before).user < 6e6)
   })
 
-  test('finds columns of two letters by their places', async () => {
-    const service = await emptyService()
+  onEmpty('finds columns of two letters by their places', async (service) => {
     const row = Array.from({ length: 60 }, (_, i) => `cell ${i}`)
     const body = `${row.map(() => 'x').join()}\n${row.join()}\n`
     reportOf(await send(service, queryOf(['name=Column z', 'tag=Column BA']), body))
@@ -207,8 +175,7 @@ suite('an import of a sheet, by the names of its columns', () => {
 })
 
 suite('an import that assigns ids', () => {
-  test('adds a plant for each row, also for equal ones, after the largest id in use', async () => {
-    const service = await emptyService()
+  onEmpty('adds a plant for each row, also for equal ones, after the largest id in use', async (service) => {
     assert.deepEqual(countsOf(await send(service, '', '{"id":41,"name":"Moss"}\n', NDJSON)), [1, 0, 0])
     const answer = await send(service, 'ids=assign', '{"name":"Fern"}\n{"name":"Fern"}\n{"id":1,"name":"x"}\n', NDJSON)
     assert.deepEqual(countsOf(answer), [2, 0, 1])
@@ -219,8 +186,7 @@ suite('an import that assigns ids', () => {
     assert.ok(plants.every(({ id }) => id >= 41n))
   })
 
-  test('leaves out rows that are stored, by name and tag as they are', async () => {
-    const service = await emptyService()
+  onEmpty('leaves out rows that are stored, by name and tag as they are', async (service) => {
     await send(service, '', '{"id":1,"name":"Fern","tag":"A"}\n{"id":2,"name":"Moss"}\n', NDJSON)
     const file = 'name,bed\nFern,A\nFern,a\nMoss,\nMoss,""\nfern,A\n'
     assert.deepEqual(countsOf(await send(service, `${NAMES}&dryRun=true`, file)), [3, 2, 0])
@@ -229,8 +195,7 @@ suite('an import that assigns ids', () => {
     assert.deepEqual(await named(service), ['Fern (A)', 'Fern (a)', 'Moss', 'Moss ()', 'fern (A)'])
   })
 
-  test('says which row has which id, and adds rows that are stored where it is asked to', async () => {
-    const service = await emptyService()
+  onEmpty('says which row has which id, and adds rows that are stored where it is asked to', async (service) => {
     const file = 'name,bed\nFern,A\n,B\nMoss,\nHoya,\n'
     const { assignedRows, duplicates } = reportOf(await send(service, NAMES, file))
     const [first = 0] = (await service.plants()).map(({ id }) => Number(id))
@@ -284,8 +249,7 @@ suite('an import that assigns ids', () => {
     }
   })
 
-  test('needs the scope to read plants', async () => {
-    const service = await emptyService()
+  onEmpty('needs the scope to read plants', async (service) => {
     const { secret } = await service.issueToken(['plants:write'])
     const answer = await service.send('POST', '/plants/import?ids=assign', {
       authorization: `Bearer ${secret}`,

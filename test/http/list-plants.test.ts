@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { TESTER } from '../support/actor.ts'
 import { nextOf, plantsIn } from '../support/exchanges.ts'
 import { emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 import { importMany } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 
@@ -42,8 +43,7 @@ suite('the list of plants', () => {
     }
   })
 
-  test('is empty if there are no plants', async () => {
-    const service = await emptyService()
+  onEmpty('is empty if there are no plants', async (service) => {
     for (const query of ['', '?', '?&&', '?sort=-name', '?tag=x', '?q=x', '?limit=1']) {
       const answer = await service.send('GET', `/plants${query}`)
       assert.deepEqual([answer.status, answer.body, answer.headers['link']], [200, '[]', undefined], query)
@@ -140,8 +140,7 @@ suite('the list of plants', () => {
 })
 
 suite('the limit of a list', () => {
-  test('is 100 by default, and at most 1000', async () => {
-    const service = await emptyService()
+  onEmpty('is 100 by default, and at most 1000', async (service) => {
     await importMany(service.store, 1001, (i) => ({ id: BigInt(i), name: `plant ${i}`, tag: undefined }))
     for (const [query, length] of [
       ['', 100],

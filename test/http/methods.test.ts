@@ -5,7 +5,8 @@ import type { Scope } from '../../src/domain/token.ts'
 import { WEBHOOK_SCOPES } from '../../src/domain/webhook.ts'
 import { contract } from '../support/conforms.ts'
 import { raw } from '../support/raw.ts'
-import { emptyService, errorOf, type Service, withService } from '../support/service.ts'
+import { errorOf, type Service } from '../support/service.ts'
+import { onEmpty, onService } from '../support/service-tests.ts'
 
 const FREE = { authorization: null }
 const ALLOW: Readonly<Record<string, string>> = {
@@ -37,8 +38,7 @@ const ALLOW: Readonly<Record<string, string>> = {
 }
 
 suite('OPTIONS', () => {
-  test('is 204 with the methods of the path, and needs no token', async () => {
-    const service = await emptyService()
+  onEmpty('is 204 with the methods of the path, and needs no token', async (service) => {
     for (const [path, allow] of Object.entries(ALLOW)) {
       for (const target of [path, `${path}?x=1`]) {
         const { status, headers, body } = await service.send('OPTIONS', target, FREE)
@@ -48,8 +48,7 @@ suite('OPTIONS', () => {
     }
   })
 
-  test('names the media types of POST and PATCH', async () => {
-    const service = await emptyService()
+  onEmpty('names the media types of POST and PATCH', async (service) => {
     const { headers: list } = await service.send('OPTIONS', '/plants', FREE)
     const { headers: one } = await service.send('OPTIONS', '/plants/1', FREE)
     assert.deepEqual([list['accept-post'], list['accept-patch']], ['application/json', undefined])
@@ -59,15 +58,13 @@ suite('OPTIONS', () => {
     )
   })
 
-  test('of * is 204 with the methods of the whole service', async () => {
-    const service = await emptyService()
+  onEmpty('of * is 204 with the methods of the whole service', async (service) => {
     const [answer] = await raw(service.port, 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
     assert.equal(answer?.status, 204)
     assert.equal(answer.headers['allow'], 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
   })
 
-  test('is 40401 on an unknown path', async () => {
-    const service = await emptyService()
+  onEmpty('is 40401 on an unknown path', async (service) => {
     for (const path of ['//', '/plants/', '/plants/1/x', '/nowhere']) {
       const answer = await service.send('OPTIONS', path, FREE)
       assert.deepEqual([answer.status, errorOf(answer)], [404, 40401], path)
@@ -76,8 +73,7 @@ suite('OPTIONS', () => {
 })
 
 suite('a method that a path does not have', () => {
-  test('is 40501 with the methods of the path in Allow, and needs no token', async () => {
-    const service = await emptyService()
+  onEmpty('is 40501 with the methods of the path in Allow, and needs no token', async (service) => {
     for (const [path, allow] of Object.entries(ALLOW)) {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY']) {
         if (allow.split(', ').includes(method)) continue
@@ -87,14 +83,12 @@ suite('a method that a path does not have', () => {
     }
   })
 
-  test('is refused for HEAD in the same way, without a body', async () => {
-    const service = await emptyService()
+  onEmpty('is refused for HEAD in the same way, without a body', async (service) => {
     const { status, headers, body } = await service.send('HEAD', '/plants/import', FREE)
     assert.deepEqual([status, headers.allow, body], [405, 'POST, OPTIONS', ''])
   })
 
-  test('cannot be simulated by a header or a parameter', async () => {
-    const service = await emptyService()
+  onEmpty('cannot be simulated by a header or a parameter', async (service) => {
     await service.create({ id: 1, name: 'x' })
     const headers = { 'X-HTTP-Method-Override': 'DELETE', 'X-HTTP-Method': 'DELETE', 'X-Method-Override': 'DELETE' }
     assert.equal((await service.send('GET', '/plants/1', { headers })).status, 200)
@@ -119,8 +113,7 @@ suite('HEAD', () => {
     ['/nowhere'],
   ]
 
-  test('has the answer of GET with every header and without the body', async () => {
-    const service = await emptyService()
+  onEmpty('has the answer of GET with every header and without the body', async (service) => {
     for (const tag of ['a', 'b']) await service.create({ id: tag === 'a' ? 1 : 3, name: 'x', tag })
     for (const [path, headers = {}] of REQUESTS) {
       const [get, head] = await both(service, path, headers)
@@ -131,8 +124,7 @@ suite('HEAD', () => {
     }
   })
 
-  test('exists wherever GET does, needs the same scope, and counts as the same operation', async (t) => {
-    const service = await withService(t)
+  onService('exists wherever GET does, needs the same scope, and counts as the same operation', async (service) => {
     const { secret } = await service.issueToken(['plants:write'])
     for (const { id, method, path, scopes } of contract.operations) {
       if (method !== 'GET') continue

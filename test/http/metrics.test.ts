@@ -138,5 +138,3 @@ suite('the gauge of waiting creates', () => {
     assert.equal(await gauge(), '0')
   })
 })
-
-suite('an unexpected error', () => {})

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { preferredCoding, preferredType } from '../../src/http/request/head.ts'
 import { contract } from '../support/conforms.ts'
-import { emptyService, errorOf, messageOf, withService } from '../support/service.ts'
+import { errorOf, messageOf, withService } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 const FREE = { authorization: null }
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
@@ -47,8 +48,7 @@ suite('Accept', () => {
     }
   })
 
-  test('is 40601 if it excludes every type of the answer, and the operation does not run', async () => {
-    const service = await emptyService()
+  onEmpty('is 40601 if it excludes every type of the answer, and the operation does not run', async (service) => {
     for (const { id, method, path, produces } of contract.operations) {
       if (produces.length === 0) continue
       const example = path.startsWith('/tokens')
@@ -70,8 +70,7 @@ suite('Accept', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('does not affect a refusal, or an answer without a body', async () => {
-    const service = await emptyService()
+  onEmpty('does not affect a refusal, or an answer without a body', async (service) => {
     const headers = { Accept: 'image/png' }
     assert.equal(errorOf(await service.send('GET', '/nowhere', { headers })), 40401)
     assert.equal(errorOf(await service.send('DELETE', '/plants/1', { headers })), 40402)
@@ -80,8 +79,7 @@ suite('Accept', () => {
     assert.equal(errorOf(await service.send('GET', '/plants', { headers, authorization: null })), 40101)
   })
 
-  test('selects the format of an export without the parameter', async () => {
-    const service = await emptyService()
+  onEmpty('selects the format of an export without the parameter', async (service) => {
     const cases: readonly [string, string, string | number][] = [
       ['', '*/*', 'application/x-ndjson'],
       ['', 'text/csv', 'text/csv; charset=utf-8; header=present'],
@@ -103,8 +101,7 @@ suite('Accept', () => {
 })
 
 suite('GET /', () => {
-  test('answers a browser with the page, and redirects a program to the contract', async () => {
-    const service = await emptyService()
+  onEmpty('answers a browser with the page, and redirects a program to the contract', async (service) => {
     for (const [accept, location] of [
       ['*/*', '/openapi.json'],
       ['application/json', '/openapi.json'],

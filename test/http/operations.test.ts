@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { contract } from '../support/conforms.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 /** Sends one request to each operation and ignores the answers. */
 async function sendAll(service: Service): Promise<void> {
@@ -12,8 +13,7 @@ async function sendAll(service: Service): Promise<void> {
 }
 
 suite('every operation', () => {
-  test('is counted under its own id', async (t) => {
-    const service = await withService(t)
+  onService('is counted under its own id', async (service) => {
     await sendAll(service)
     const { body } = await service.send('GET', '/metrics')
     for (const { id } of contract.operations) {
@@ -21,8 +21,7 @@ suite('every operation', () => {
     }
   })
 
-  test('is logged under its own id, without the query', async (t) => {
-    const service = await withService(t, { logLevel: 'debug' })
+  onService('is logged under its own id, without the query', { logLevel: 'debug' }, async (service) => {
     await service.send('GET', '/plants?q=hunter2&tag=hunter2')
     await service.send('HEAD', '/plants/1?hunter2hunter2hunter2hunter2hunter2')
     await sendAll(service)

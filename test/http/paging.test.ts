@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { TESTER } from '../support/actor.ts'
 import { nextOf, pagesFrom, plantsIn, put } from '../support/exchanges.ts'
 import { emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 const REFUSAL =
   'cursor does not belong to this list, order and filters; follow the Link of the previous page unchanged, or start again without cursor'
@@ -22,8 +23,7 @@ const cursorOf = (target: string | undefined): string =>
   new URL(target ?? assert.fail('no next page'), 'http://a').searchParams.get('cursor') ?? assert.fail()
 
 suite('the pages of a list', () => {
-  test('keep the parameters of their request in their links, even a blank query', async () => {
-    const service = await emptyService()
+  onEmpty('keep the parameters of their request in their links, even a blank query', async (service) => {
     for (let id = 0; id < 3; id++) await service.create({ id, name: 'x' })
     // More reads than the cache needs to keep a value.
     for (let i = 0; i < 4; i++) {
@@ -36,8 +36,7 @@ suite('the pages of a list', () => {
     }
   })
 
-  test('keep all filters, even those that need encoding', async () => {
-    const service = await emptyService()
+  onEmpty('keep all filters, even those that need encoding', async (service) => {
     const tag = 'a&b=c+d%20e/"<>ä🌵\n'
     for (let id = 0; id < 9; id++) await put(service, id, { name: `Käfer ${id}`, tag: id % 3 === 0 ? 'other' : tag })
     const query = `?limit=2&sort=-name&q=k%C3%A4f&tag=${encodeURIComponent(tag)}&tag=`
@@ -56,8 +55,7 @@ suite('the pages of a list', () => {
     ])
   })
 
-  test('have links of bounded length, even with long names', async () => {
-    const service = await emptyService()
+  onEmpty('have links of bounded length, even with long names', async (service) => {
     for (const id of [1, 2]) await service.create({ id, name: '\u{1f331}'.repeat(1000) })
     const link = String((await service.send('GET', '/plants?sort=name&limit=1')).headers['link'])
     assert.ok(link.length < 1000, link)
@@ -66,8 +64,7 @@ suite('the pages of a list', () => {
 })
 
 suite('a cursor', () => {
-  test('stays valid on every instance and after restarts, for all of version 1.x', async () => {
-    const service = await emptyService()
+  onEmpty('stays valid on every instance and after restarts, for all of version 1.x', async (service) => {
     for (const id of [1, 2, 3]) await service.create({ id, name: `Ünger ${id}` })
     const targets = [
       '/plants?limit=1&sort=id&cursor=0Sqlr7uVTMwAAAAAAAAAAQ',

@@ -5,7 +5,8 @@ import { readQueryString, writeQueryString } from '../../src/http/request/head.t
 import { contract } from '../support/conforms.ts'
 import { anyText } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
-import { emptyService, errorOf, messageOf } from '../support/service.ts'
+import { errorOf, messageOf } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 /** Fills in the parameters of a path. */
 const at = (path: string): string =>
@@ -16,8 +17,7 @@ const at = (path: string): string =>
     .replace('{file}', 'start.js')
 
 suite('the query parameters of every operation', () => {
-  test('are refused by name if the contract does not have them', async () => {
-    const service = await emptyService()
+  onEmpty('are refused by name if the contract does not have them', async (service) => {
     for (const { id, method, path } of contract.operations) {
       const headers = { 'Content-Type': 'application/json' }
       for (const [query, names] of [
@@ -34,8 +34,7 @@ suite('the query parameters of every operation', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('are refused with the names of the known ones', async () => {
-    const service = await emptyService()
+  onEmpty('are refused with the names of the known ones', async (service) => {
     const message = async (path: string) => messageOf(await service.send('GET', path))
     assert.equal(
       await message('/plants?x=1'),
@@ -48,8 +47,7 @@ suite('the query parameters of every operation', () => {
     assert.equal(await message('/health/live?x'), 'unknown query parameter x; this operation has none')
   })
 
-  test('are refused without quoting a name that could be a secret', async () => {
-    const service = await emptyService()
+  onEmpty('are refused without quoting a name that could be a secret', async (service) => {
     for (const name of ['x'.repeat(31), '%3Cscript%3E', '%00', '', '__proto__%0A', 'p%C3%A4sse']) {
       const answer = await service.send('GET', `/plants?${name}=1`)
       assert.equal(
@@ -63,15 +61,13 @@ suite('the query parameters of every operation', () => {
     }
   })
 
-  test('may be absent after the question mark', async () => {
-    const service = await emptyService()
+  onEmpty('may be absent after the question mark', async (service) => {
     for (const query of ['?', '?&', '?&&&']) {
       assert.equal((await service.send('GET', `/health/live${query}`)).status, 200)
     }
   })
 
-  test('are checked after the token and before the body', async () => {
-    const service = await emptyService()
+  onEmpty('are checked after the token and before the body', async (service) => {
     const { secret } = await service.issueToken(['plants:write'])
     const without = await service.send('GET', '/plants?x=1', { authorization: null })
     const lacking = await service.send('GET', '/plants?x=1', { authorization: `Bearer ${secret}` })
@@ -79,8 +75,7 @@ suite('the query parameters of every operation', () => {
     assert.deepEqual([without, lacking, before].map(errorOf), [40101, 40301, 40003])
   })
 
-  test('change nothing on a path without that operation', async () => {
-    const service = await emptyService()
+  onEmpty('change nothing on a path without that operation', async (service) => {
     assert.equal(errorOf(await service.send('GET', '/nowhere?limit=x')), 40401)
     assert.equal(errorOf(await service.send('TRACE', '/plants?limit=x')), 40501)
     assert.equal((await service.send('OPTIONS', '/plants?limit=x')).status, 204)
@@ -137,24 +132,21 @@ suite('a query parameter', () => {
     ],
   ]
 
-  test('of the list of plants is 40003 if it is wrong, with every fault', async () => {
-    const service = await emptyService()
+  onEmpty('of the list of plants is 40003 if it is wrong, with every fault', async (service) => {
     for (const [query, message] of WRONG) {
       const answer = await service.send('GET', `/plants?${query}`)
       assert.deepEqual([answer.status, errorOf(answer), messageOf(answer)], [400, 40003, message], query)
     }
   })
 
-  test('of the list of tags is 40003 if it is wrong', async () => {
-    const service = await emptyService()
+  onEmpty('of the list of tags is 40003 if it is wrong', async (service) => {
     for (const [query, message] of WRONG.filter(([text]) => /^(?:limit|cursor)/.test(text) && !text.includes('sort'))) {
       const answer = await service.send('GET', `/tags?${query}`)
       assert.deepEqual([answer.status, errorOf(answer), messageOf(answer)], [400, 40003, message], query)
     }
   })
 
-  test('is refused together with faults of the path and the preconditions', async () => {
-    const service = await emptyService()
+  onEmpty('is refused together with faults of the path and the preconditions', async (service) => {
     const headers = { 'If-Match': 'x', 'If-None-Match': '"y' }
     const answer = await service.send('DELETE', '/plants/x?force=1', { headers })
     const tags = 'must be * or a list of entity tags, each in double quotes'
@@ -164,8 +156,7 @@ suite('a query parameter', () => {
     )
   })
 
-  test('may be as long as the limit of a head allows', async () => {
-    const service = await emptyService()
+  onEmpty('may be as long as the limit of a head allows', async (service) => {
     const answer = await service.send('GET', `/plants?${`tag=${'a'.repeat(150)}&`.repeat(97)}sort=id`)
     assert.deepEqual([answer.status, answer.body], [200, '[]'])
     assert.equal(errorOf(await service.send('GET', `/plants?${`tag=${'a'.repeat(200)}&`.repeat(97)}sort=id`)), 43101)
@@ -194,10 +185,8 @@ suite('a query string', () => {
         const query = pieces.join('')
         const read = [...(readQueryString(query) ?? assert.fail())]
         const expected = Map.groupBy(new URLSearchParams(`?${query}`), ([name]) => name)
-        assert.deepEqual(
-          read,
-          [...expected].map(([name, pairs]) => [name, pairs.map(([, text]) => text)]),
-        )
+        const wanted = [...expected].map(([name, pairs]) => [name, pairs.map(([, text]) => text)])
+        assert.deepEqual(read, wanted)
       }),
     )
   })
@@ -210,10 +199,8 @@ suite('a query string', () => {
         const expected = Map.groupBy(pairs, ([name]) => name)
         const read = readQueryString(query) ?? assert.fail()
         for (const [name, found] of expected) {
-          assert.deepEqual(
-            read.get(name),
-            found.map(([, text]) => text),
-          )
+          const wanted = found.map(([, text]) => text)
+          assert.deepEqual(read.get(name), wanted)
         }
       }),
     )

@@ -12,6 +12,7 @@ import { holds } from '../support/property.ts'
 import { answersIn, RawConnection, raw } from '../support/raw.ts'
 import { LIVE, PLANT, post, untilCreatesWait, untilNoConnection, whole } from '../support/requests.ts'
 import { SECRET, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { clearTest } from '../support/transport.ts'
 import { until } from '../support/until.ts'
 
@@ -46,8 +47,7 @@ suite('the requests of one connection', () => {
     [65, [429]],
     [4000, [429]],
   ] as const) {
-    test(`are answered in order, at most 64 behind one in progress, where ${behind} come`, async (t) => {
-      const service = await withService(t)
+    onService(`are answered in order, at most 64 behind one in progress, where ${behind} come`, async (service) => {
       await service.create({ id: 0, name: 'so that the token is known' })
       const release = await service.under.lock()
       const connection = new RawConnection(service.port)
@@ -70,8 +70,7 @@ suite('the requests of one connection', () => {
     })
   }
 
-  test('are dropped if their client leaves during the first one', async (t) => {
-    const service = await withService(t)
+  onService('are dropped if their client leaves during the first one', async (service, t) => {
     const release = await service.under.lock()
     const connection = new RawConnection(service.port)
     const creates = Array.from({ length: 60 }, (_, i) => whole().replace('"id":1', `"id":${i % 10}`))
@@ -115,8 +114,7 @@ suite('valid requests before invalid bytes', () => {
   const LARGE_PLANT = JSON.stringify({ id: 2, name: 'x'.repeat(1000) }).padEnd(BODY_LIMIT, ' ')
   const LARGE = post(LARGE_PLANT, `Content-Length: ${LARGE_PLANT.length}`)
 
-  test('are answered in order, before the refusal and the end of the connection', async (t) => {
-    const service = await withService(t)
+  onService('are answered in order, before the refusal and the end of the connection', async (service) => {
     await service.create(PLANT)
     const one = fc.tuple(
       fc.array(fc.constantFrom(...GOOD), { maxLength: 6 }),
@@ -140,14 +138,11 @@ suite('valid requests before invalid bytes', () => {
     }
     // Side by side, as the service waits at the end of each connection.
     const several = fc.array(one, { minLength: 30, maxLength: 30 })
-    await holds(
-      fc.asyncProperty(several, (all) => Promise.all(all.map(isAnswered)).then(() => {})),
-      { numRuns: 4 },
-    )
+    const property = fc.asyncProperty(several, (all) => Promise.all(all.map(isAnswered)).then(() => {}))
+    await holds(property, { numRuns: 4 })
   })
 
-  test('are answered in order behind and between large bodies', async (t) => {
-    const service = await withService(t)
+  onService('are answered in order behind and between large bodies', async (service) => {
     const many = Array.from({ length: 50 }, (_, i) => `GET /plants/${i % 7} HTTP/1.1\r\nHost: a\r\n\r\n`)
     const last = `${LIVE}Connection: close\r\n\r\n`
     const answers = await raw(service.port, `${LARGE}${many.join('')}${LARGE}${LARGE}${whole()}${last}`)

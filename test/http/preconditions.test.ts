@@ -7,7 +7,8 @@ import { isDistributed } from '../support/citus.ts'
 import { contract } from '../support/conforms.ts'
 import { patch, put } from '../support/exchanges.ts'
 import { holds } from '../support/property.ts'
-import { emptyService, errorOf, messageOf } from '../support/service.ts'
+import { errorOf, messageOf } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 suite('the value of If-Match and If-None-Match', () => {
   const VALID: readonly [string, '*' | string[]][] = [
@@ -98,8 +99,7 @@ suite('the value of If-Match and If-None-Match', () => {
     assert.deepEqual(expectationOf({}), {})
   })
 
-  test('that is weak is named in the refusal, because a proxy may have made it so', async () => {
-    const service = await emptyService()
+  onEmpty('that is weak is named in the refusal, because a proxy may have made it so', async (service) => {
     const { headers } = await service.create({ id: 1, name: 'x' })
     const sending = { headers: { 'If-Match': `W/${headers.etag}` } }
     for (const answer of [
@@ -118,8 +118,7 @@ suite('the value of If-Match and If-None-Match', () => {
     assert.doesNotMatch(messageOf(other), /weak/)
   })
 
-  test('is 40003 if it is malformed, and the operation does not run', async () => {
-    const service = await emptyService()
+  onEmpty('is 40003 if it is malformed, and the operation does not run', async (service) => {
     await service.create({ id: 1, name: 'x' })
     for (const name of ['If-Match', 'If-None-Match']) {
       for (const value of ['', 'a', '"a', '*, "a"', '"a" "b"', 'w/"a"']) {
@@ -141,8 +140,7 @@ suite('the value of If-Match and If-None-Match', () => {
 })
 
 suite('a precondition that an operation does not take', () => {
-  test('is refused on a write', async () => {
-    const service = await emptyService()
+  onEmpty('is refused on a write', async (service) => {
     const values: Readonly<Record<string, string>>[] = [{ 'If-Match': '*' }, { 'If-Match': '"x"' }]
     for (const headers of values) {
       const answer = await service.create({ id: 1, name: 'x' }, { headers })
@@ -154,8 +152,7 @@ suite('a precondition that an operation does not take', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is ignored on a read without an entity tag', async () => {
-    const service = await emptyService()
+  onEmpty('is ignored on a read without an entity tag', async (service) => {
     const headers = { 'If-Match': '"x"', 'If-None-Match': '*' }
     for (const { id, method, path } of contract.operations) {
       if (method !== 'GET' || path.includes('{id}')) continue

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { TESTER } from '../support/actor.ts'
@@ -10,6 +10,7 @@ import { holds } from '../support/property.ts'
 import { answersIn, assertRefusal, RawConnection, raw, refusalOfBytes } from '../support/raw.ts'
 import { LIVE, PLANT, post, untilCreatesWait, untilNoConnection, whole } from '../support/requests.ts'
 import { emptyService, SECRET, withService } from '../support/service.ts'
+import { onEmpty, onService } from '../support/service-tests.ts'
 import { clearTest } from '../support/transport.ts'
 import { happens, until } from '../support/until.ts'
 
@@ -92,8 +93,7 @@ suite('bytes that are not a valid HTTP/1.1 request', () => {
     assert.equal((await service.send('GET', '/health/live')).status, 200)
   })
 
-  test('get an answer while more of them arrive, and the connection closes soon after', async (t) => {
-    const service = await emptyService()
+  onEmpty('get an answer while more of them arrive, and the connection closes soon after', async (service, t) => {
     const more = 'x'.repeat(2 ** 20)
     for (const bytes of ['hello\r\n\r\n', `${LIVE}X: `, 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n']) {
       const connection = new RawConnection(service.port)
@@ -140,8 +140,7 @@ suite('for any bytes', () => {
 suite('limits of time and size below the request', () => {
   const QUICK = { headersTimeout: 300, requestTimeout: '600ms' }
 
-  test('a head that takes too long is 40801', async (t) => {
-    const service = await withService(t, QUICK)
+  onService('a head that takes too long is 40801', QUICK, async (service) => {
     const [silent, slow] = [new RawConnection(service.port), new RawConnection(service.port)]
     slow.write(LIVE)
     assert.deepEqual(assertRefusal(answersIn(await slow.untilClosed())), { status: 408, error: 40801 })
@@ -194,37 +193,34 @@ suite('methods', () => {
     }
   })
 
-  clearTest(
-    'that are unknown are told apart from bytes that are not HTTP, and refused in packets of any size',
-    async () => {
-      const service = await emptyService()
-      const lines: readonly (readonly [string, number])[] = [
-        ['BREW /plants HTTP/1.1\r\nHost: a\r\n\r\n', 40501],
-        ['GETS /plants HTTP/1.0\r\n\r\n', 40501],
-        ['BREW /plants HTTP/2.0\r\n\r\n', 40004],
-        ['BREW  HTTP/1.1\r\n\r\n', 40004],
-        ['BREW\r\n\r\n', 40004],
-        ['BREW /pl\0nts HTTP/1.1\r\n\r\n', 40004],
-        // A request that stays incomplete.
-        ['BREW /plants HT', 40004],
-      ]
-      const cases = lines.flatMap(([bytes, error]) => [0, 1, 2, 4, 7, 13, 20].map((cut) => ({ bytes, error, cut })))
-      await Promise.all(
-        cases.map(async ({ bytes, error, cut }) => {
-          const connection = new RawConnection(service.port)
-          connection.socket.setNoDelay(true)
-          for (const part of [bytes.slice(0, cut), bytes.slice(cut, cut + 3), bytes.slice(cut + 3)]) {
-            connection.write(part)
-            await sleep(50)
-          }
-          const refusal = assertRefusal(answersIn(await connection.untilClosed()))
-          // A line in several packets counts as no HTTP, unless the parser stops at the packet with the rest of it.
-          const expected = [error, 40004]
-          assert.ok(expected.includes(refusal.error), `${refusal.error}: ${JSON.stringify(bytes)}, cut behind ${cut}`)
-        }),
-      )
-    },
-  )
+  clearTest('that are unknown are told apart from bytes that are no HTTP, in packets of any size', async () => {
+    const service = await emptyService()
+    const lines: readonly (readonly [string, number])[] = [
+      ['BREW /plants HTTP/1.1\r\nHost: a\r\n\r\n', 40501],
+      ['GETS /plants HTTP/1.0\r\n\r\n', 40501],
+      ['BREW /plants HTTP/2.0\r\n\r\n', 40004],
+      ['BREW  HTTP/1.1\r\n\r\n', 40004],
+      ['BREW\r\n\r\n', 40004],
+      ['BREW /pl\0nts HTTP/1.1\r\n\r\n', 40004],
+      // A request that stays incomplete.
+      ['BREW /plants HT', 40004],
+    ]
+    const cases = lines.flatMap(([bytes, error]) => [0, 1, 2, 4, 7, 13, 20].map((cut) => ({ bytes, error, cut })))
+    await Promise.all(
+      cases.map(async ({ bytes, error, cut }) => {
+        const connection = new RawConnection(service.port)
+        connection.socket.setNoDelay(true)
+        for (const part of [bytes.slice(0, cut), bytes.slice(cut, cut + 3), bytes.slice(cut + 3)]) {
+          connection.write(part)
+          await sleep(50)
+        }
+        const refusal = assertRefusal(answersIn(await connection.untilClosed()))
+        // A line in several packets counts as no HTTP, unless the parser stops at the packet with the rest of it.
+        const expected = [error, 40004]
+        assert.ok(expected.includes(refusal.error), `${refusal.error}: ${JSON.stringify(bytes)}, cut behind ${cut}`)
+      }),
+    )
+  })
 
   clearTest('that are unknown cost no more behind a long body than alone', async () => {
     const service = await emptyService()
@@ -245,8 +241,7 @@ suite('methods', () => {
     assert.equal(answers[0]?.headers['allow'], 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
   })
 
-  test('such as CONNECT are refused after the whole answers to earlier requests, however large', async () => {
-    const service = await emptyService()
+  onEmpty('such as CONNECT are refused after the whole answers to earlier requests, however large', async (service) => {
     await service.store.importPlants(fullPlants(1000), 'add', TESTER)
     const list = `GET /plants?limit=1000 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\n\r\n`
     const answers = await raw(service.port, list + CONNECT)
@@ -257,8 +252,7 @@ suite('methods', () => {
     ])
   })
 
-  test('such as CONNECT do not hide that the client leaves during an earlier request', async (t) => {
-    const service = await withService(t)
+  onService('such as CONNECT do not hide that the client leaves during an earlier request', async (service) => {
     const metrics = async () => (await service.send('GET', '/metrics')).body
     const release = await service.under.lock()
     const connection = new RawConnection(service.port)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { raw } from '../support/raw.ts'
-import { emptyService, type Service, withService } from '../support/service.ts'
+import { type Service, withService } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 const linesWith = (service: Service, id: unknown): string[] =>
   service.log.split('\n').filter((line) => line.includes(`"req":${JSON.stringify(id)}`))
@@ -30,8 +31,7 @@ suite('X-Request-Id', () => {
     for (const { headers } of answers) assert.equal(headers['x-content-type-options'], 'nosniff')
   })
 
-  test('is that of the request if it is well formed', async () => {
-    const service = await emptyService()
+  onEmpty('is that of the request if it is well formed', async (service) => {
     for (const id of [
       'a',
       '7b0c2f6e-9d3e-4f0e-8a43-2f1f5c1f0b6e',
@@ -45,8 +45,7 @@ suite('X-Request-Id', () => {
     }
   })
 
-  test('is a new id if that of the request is malformed', async () => {
-    const service = await emptyService()
+  onEmpty('is a new id if that of the request is malformed', async (service) => {
     for (const id of [
       '',
       'x'.repeat(65),
@@ -67,8 +66,7 @@ suite('X-Request-Id', () => {
   })
 })
 
-test('a refusal tells caches not to store it', async () => {
-  const service = await emptyService()
+onEmpty('a refusal tells caches not to store it', async (service) => {
   const answers = [
     await service.send('GET', '/nowhere'),
     await service.send('GET', '/plants/1'),

@@ -6,11 +6,11 @@ import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from '../
 import { run } from '../support/process.ts'
 import { RawConnection } from '../support/raw.ts'
 import { PLANT, whole } from '../support/requests.ts'
-import { SECRET, withService } from '../support/service.ts'
+import { SECRET } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 suite('a token that is revoked', () => {
-  test('stops an open import: no later row is stored, and the answer has the counts so far', async (t) => {
-    const service = await withService(t)
+  onService('stops an open import: no later row is stored, and the answer has the counts so far', async (service) => {
     const { secret, token } = await service.issueToken(['plants:write'])
     const connection = openImport(service, secret)
     await untilStored(service, 1)
@@ -40,8 +40,7 @@ suite('a token that is revoked', () => {
     assert.ok(!(await connection.untilClosed()).toString().endsWith('\r\n0\r\n\r\n'), 'the last chunk is missing')
   })
 
-  test('does not affect work of other tokens or of the configured one', async (t) => {
-    const service = await withService(t)
+  onService('does not affect work of other tokens or of the configured one', async (service) => {
     const other = await service.issueToken(['plants:write'])
     const revoked = [await service.issueToken(['plants:write']), await service.issueToken(['plants:write'])]
     const stay = [other.secret, SECRET].map((secret) => openImport(service, secret))
@@ -61,8 +60,7 @@ suite('a token that is revoked', () => {
   })
 })
 
-test('a create whose token is revoked while its body arrives stores nothing', async (t) => {
-  const service = await withService(t)
+onService('a create whose token is revoked while its body arrives stores nothing', async (service, t) => {
   const move = movableTime(t)
   const { secret, token } = await service.issueToken(['plants:write'])
   const create = whole('Connection: close', 'Expect: 100-continue').replace(SECRET, secret)
@@ -77,8 +75,7 @@ test('a create whose token is revoked while its body arrives stores nothing', as
   assert.deepEqual(await service.plants(), [])
 })
 
-test('a token that expires ends an open import with 40103', async (t) => {
-  const service = await withService(t)
+onService('a token that expires ends an open import with 40103', async (service, t) => {
   const expiry = Date.now() + 600_000
   const { secret } = await service.issueToken(['plants:write'], new Date(expiry))
   const connection = openImport(service, secret)

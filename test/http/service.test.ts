@@ -7,13 +7,13 @@ import { movableTime } from '../support/clock.ts'
 import { contract } from '../support/conforms.ts'
 import { raw } from '../support/raw.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 const PLANT = { id: 1, name: 'x' }
 const FREE = { authorization: null }
 
 suite('health', () => {
-  test('is live and ready, without a token, and never cached', async (t) => {
-    const service = await withService(t)
+  onService('is live and ready, without a token, and never cached', async (service) => {
     for (const [path, status] of [
       ['/health/live', 'live'],
       ['/health/ready', 'ready'],
@@ -24,8 +24,7 @@ suite('health', () => {
     }
   })
 
-  test('costs at most one write per second, however many probes ask', async (t) => {
-    const service = await withService(t)
+  onService('costs at most one write per second, however many probes ask', async (service, t) => {
     const { mock } = t.mock.method(service.store, 'checkWritable')
     const startedAt = performance.now()
     for (let round = 0; round < 10; round++) {
@@ -37,8 +36,7 @@ suite('health', () => {
     assert.ok(mock.callCount() <= 1 + seconds, `${mock.callCount()} writes in ${seconds} s`)
   })
 
-  test('is live but not ready while the store takes no writes', async (t) => {
-    const service = await withService(t)
+  onService('is live but not ready while the store takes no writes', async (service, t) => {
     const move = movableTime(t)
     assert.equal((await service.send('GET', '/health/ready', FREE)).status, 200)
     await service.under.takeAway()
@@ -54,8 +52,7 @@ suite('health', () => {
 })
 
 suite('a read', () => {
-  test('with U+0000 in a parameter is refused or finds nothing, as no text of a store has it', async (t) => {
-    const service = await withService(t)
+  onService('with U+0000 in a parameter is refused or finds nothing, as no text of a store has it', async (service) => {
     await service.create({ ...PLANT, tag: 'a' })
     for (const { method, path } of contract.operations) {
       if (method !== 'GET') continue
@@ -71,16 +68,14 @@ suite('a read', () => {
 })
 
 suite('a service that is shutting down', () => {
-  test('is not ready, answers all other requests, and closes each connection', async (t) => {
-    const service = await withService(t)
+  onService('is not ready, answers all other requests, and closes each connection', async (service) => {
     service.state.current = 'draining'
     assert.equal(errorOf(await service.send('GET', '/health/ready')), 50303)
     const answer = await service.create(PLANT)
     assert.deepEqual([answer.status, answer.headers.connection], [200, 'close'])
   })
 
-  test('answers 50303 to every request in the end', async (t) => {
-    const service = await withService(t)
+  onService('answers 50303 to every request in the end', async (service) => {
     service.state.current = 'closing'
     for (const { method, path } of contract.operations) {
       const answer = await service.send(method, path.replace('{file}', 'page.js').replace('{id}', '1'))
@@ -91,8 +86,7 @@ suite('a service that is shutting down', () => {
 })
 
 suite('an unknown path', () => {
-  test('is 40401, even if it is similar to a known path', async (t) => {
-    const service = await withService(t)
+  onService('is 40401, even if it is similar to a known path', async (service) => {
     const paths = [
       '//',
       '/plant',
@@ -121,19 +115,15 @@ suite('an unknown path', () => {
   })
 })
 
-suite('HEAD', () => {})
-
 suite('the contract', () => {
-  test('is served with the contents of openapi.yaml', async (t) => {
-    const service = await withService(t)
+  onService('is served with the contents of openapi.yaml', async (service) => {
     const answer = await service.send('GET', '/openapi.json', FREE)
     const { 'x-errors': meanings, ...served } = answer.json as Readonly<Record<string, unknown>>
     assert.deepEqual(served, parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')))
     assert.deepEqual(meanings, ERRORS)
   })
 
-  test('is served as a page that loads nothing from other origins', async (t) => {
-    const service = await withService(t)
+  onService('is served as a page that loads nothing from other origins', async (service) => {
     const page = await service.send('GET', '/docs', FREE)
     assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
     const files = [...page.body.matchAll(/(?:src|href)="(\/docs[^"]*)"/g)].map(([, target = '']) => target)
@@ -146,8 +136,7 @@ suite('the contract', () => {
     }
   })
 
-  test('and its page forbid the browser to load from other origins', async (t) => {
-    const service = await withService(t)
+  onService('and its page forbid the browser to load from other origins', async (service) => {
     for (const path of ['/docs', '/docs/page.js', '/docs/page.css']) {
       const { headers } = await service.send('GET', path, FREE)
       const policy = String(headers['content-security-policy'])
@@ -158,8 +147,7 @@ suite('the contract', () => {
     }
   })
 
-  test('and its page are revalidated by their entity tags', async (t) => {
-    const service = await withService(t)
+  onService('and its page are revalidated by their entity tags', async (service) => {
     for (const path of ['/openapi.json', '/docs', '/docs/page.js', '/docs/icon.svg']) {
       const { headers, body } = await service.send('GET', path, FREE)
       const { etag = '' } = headers
@@ -175,8 +163,7 @@ suite('the contract', () => {
     }
   })
 
-  test('is served without its page if the pages are switched off', async (t) => {
-    const service = await withService(t, { page: 'off' })
+  onService('is served without its page if the pages are switched off', { page: 'off' }, async (service) => {
     for (const path of ['/docs', '/docs/page.js']) {
       assert.equal(errorOf(await service.send('GET', path, FREE)), 40401, path)
     }
@@ -184,11 +171,8 @@ suite('the contract', () => {
   })
 })
 
-suite('metrics', () => {})
-
 suite('an unexpected refusal of the store', () => {
-  test('is 50001 without the reason, which is in the log under the id of the request', async (t) => {
-    const service = await withService(t)
+  onService('is 50001 without the reason, which is in the log under the id of the request', async (service) => {
     await service.under.refuseName('unwanted')
     const [before, refused, after] = await Promise.all([
       service.create({ id: 1, name: 'x' }),
@@ -204,8 +188,7 @@ suite('an unexpected refusal of the store', () => {
     assert.deepEqual(ids, [1n, 3n])
   })
 
-  test('of one row leaves the other rows of an import alone', async (t) => {
-    const service = await withService(t)
+  onService('of one row leaves the other rows of an import alone', async (service) => {
     await service.under.refuseName('unwanted')
     const rows = ['x', 'y', 'unwanted', 'z'].map((name, id) => `${JSON.stringify({ id, name })}\n`)
     const headers = { 'Content-Type': 'application/x-ndjson' }
@@ -218,8 +201,7 @@ suite('an unexpected refusal of the store', () => {
 })
 
 suite('the log', () => {
-  test('has a line about bytes that never became a request, and the metrics count them', async (t) => {
-    const service = await withService(t)
+  onService('has a line about bytes that never became a request, and the metrics count them', async (service) => {
     await raw(service.port, 'hello\r\n\r\n')
     assert.match(service.log, /"address":"127\.0\.0\.1".*"error":40004/)
     const metrics = await service.send('GET', '/metrics')
@@ -244,8 +226,7 @@ suite('the log', () => {
     assert.equal(total, 201, 'every refusal has a line or is counted in one')
   })
 
-  test('has each refusal with its number, without the query and the body', async (t) => {
-    const service = await withService(t)
+  onService('has each refusal with its number, without the query and the body', async (service) => {
     await service.send('POST', '/plants?password=hunter2', { body: '{}' })
     await service.create('{"id":"hunter2"}')
     const lines = service.log

@@ -5,6 +5,7 @@ import { asksForTextIds, contractWithTextIds, WITH_TEXT_IDS, withTextIds } from 
 import { contract } from '../support/conforms.ts'
 import { openStream } from '../support/event-stream.ts'
 import { emptyService, errorOf, messageOf, type Service, withService } from '../support/service.ts'
+import { onEmpty, onService } from '../support/service-tests.ts'
 
 const JSON_TEXT = `application/json${WITH_TEXT_IDS}`
 const NDJSON_TEXT = `application/x-ndjson${WITH_TEXT_IDS}`
@@ -68,8 +69,7 @@ suite('Accept with IEEE754Compatible=true', () => {
     for (const [accept, type, expected] of cases) assert.equal(asksForTextIds(accept, type), expected, String(accept))
   })
 
-  test('is 40601 with another value, before anything changes; Content-Type is 41501', async () => {
-    const service = await emptyService()
+  onEmpty('is 40601 with another value, before anything changes; Content-Type is 41501', async (service) => {
     for (const value of ['yes', '1', '""']) {
       const type = `application/json;IEEE754Compatible=${value}`
       const wrong = await service.create({ id: 1, name: 'x' }, { headers: { Accept: type } })
@@ -83,8 +83,7 @@ suite('Accept with IEEE754Compatible=true', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('gives each form an entity tag of its own, and preconditions take both', async () => {
-    const service = await emptyService()
+  onEmpty('gives each form an entity tag of its own, and preconditions take both', async (service) => {
     await service.create({ id: 1, name: 'x'.repeat(1000), tag: '"'.repeat(200) })
     const read = (headers: Record<string, string>) => service.send('GET', '/plants/1', { headers })
     const [plain, text] = [await read({}), await read({ Accept: JSON_TEXT })]
@@ -104,8 +103,7 @@ suite('Accept with IEEE754Compatible=true', () => {
     }
   })
 
-  test('has no effect on a refusal, or an answer without ids', async () => {
-    const service = await emptyService()
+  onEmpty('has no effect on a refusal, or an answer without ids', async (service) => {
     const headers = { Accept: JSON_TEXT }
     const missing = await service.send('GET', '/plants/1', { headers })
     assert.deepEqual([errorOf(missing), missing.headers['content-type']], [40402, 'application/json'])
@@ -118,8 +116,7 @@ suite('Accept with IEEE754Compatible=true', () => {
 suite('a path below /text-ids', () => {
   const typed = { headers: { 'Content-Type': 'application/json', Accept: 'application/json' } }
 
-  test('has ids as texts for a client that writes its own headers, or none', async (t) => {
-    const service = await withService(t)
+  onService('has ids as texts for a client that writes its own headers, or none', async (service) => {
     const [first = '', second = '', third = ''] = IDS
     for (const id of IDS) {
       const made = await service.send('POST', '/text-ids/plants', { ...typed, body: `{"id":"${id}","name":"x"}` })
@@ -171,8 +168,7 @@ suite('a path below /text-ids', () => {
     assert.match(String(page.headers['link']), /^<\/garden\/text-ids\/plants\?/)
   })
 
-  test('is one of the contract: pages and the protocol of agents have none', async (t) => {
-    const service = await withService(t, { mcp: 'on' })
+  onService('is one of the contract: pages and the protocol of agents have none', { mcp: 'on' }, async (service) => {
     for (const path of ['/', '', '/page/page.js', '/docs', '/mcp', '/text-ids/plants', 'x/plants', '/plant']) {
       assert.equal(errorOf(await service.send('GET', `/text-ids${path}`)), 40401, path)
     }
@@ -183,8 +179,7 @@ suite('a body with ids as texts', () => {
   const send = (service: Service, body: string, type = JSON_TEXT) =>
     service.create(body, { headers: { 'Content-Type': type } })
 
-  test('may have numbers, too; without the parameter a text is refused', async () => {
-    const service = await emptyService()
+  onEmpty('may have numbers, too; without the parameter a text is refused', async (service) => {
     assert.equal((await send(service, '{"id":"\\u0037","name":"x"}')).status, 200)
     assert.equal((await send(service, '{"id":7,"name":"x"}')).status, 200)
     for (const type of ['application/json', 'application/json;IEEE754Compatible=false']) {
@@ -195,8 +190,7 @@ suite('a body with ids as texts', () => {
     assert.deepEqual(await service.plants(), [{ id: 7n, name: 'x', tag: null }])
   })
 
-  test('is 40002 with a text that is no int64 in plain decimal', async () => {
-    const service = await emptyService()
+  onEmpty('is 40002 with a text that is no int64 in plain decimal', async (service) => {
     const form = 'id must be an integer, as a text in plain decimal or a JSON number'
     for (const text of ['', ' 7', '+7', '07', '-0', '7.0', '7e0', '0x7', '٧', '7\\u0000', 'x']) {
       const refused = await send(service, `{"id":"${text}","name":"x"}`)
@@ -221,8 +215,7 @@ suite('a body with ids as texts', () => {
 })
 
 suite('files with ids as texts', () => {
-  test('export as lines by either type, and import again', async () => {
-    const service = await emptyService()
+  onEmpty('export as lines by either type, and import again', async (service) => {
     await withPlants(service)
     const plain = (await service.send('GET', '/plants/export')).body
     for (const [path, Accept] of [
@@ -251,8 +244,7 @@ suite('files with ids as texts', () => {
     assert.deepEqual([unchanged, updated], [3, 1])
   })
 
-  test('name the stored plants of a report', async () => {
-    const service = await emptyService()
+  onEmpty('name the stored plants of a report', async (service) => {
     await withPlants(service)
     const { json } = await service.send('POST', '/plants/import?dryRun=true&duplicates=true', {
       body: JSON.stringify({ id: '5', name: NAME, tag: `"id":${MAX_ID}` }),
@@ -262,8 +254,7 @@ suite('files with ids as texts', () => {
   })
 })
 
-test('events have ids as texts for the streams that ask for it, and numbers for the others', async (t) => {
-  const service = await withService(t)
+onService('events have ids as texts for the streams that ask for it, and numbers for others', async (service, t) => {
   const streams = await Promise.all([
     openStream(service, '/changes', { headers: { Accept: `text/event-stream${WITH_TEXT_IDS}` } }),
     openStream(service, '/changes?tag=a', { headers: { Accept: `text/event-stream${WITH_TEXT_IDS}` } }),

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { SCOPES } from '../../src/domain/token.ts'
 import { openStream } from '../support/event-stream.ts'
 import { type Answer, emptyService, errorOf, messageOf, type Sending, type Service } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 import { as, type Created, createdToken, KEY, MANAGER, NEW, revoke, untilRefused, withKey } from '../support/tokens.ts'
 
 const rotate = (service: Service, id: string, body: unknown, sending?: Sending): Promise<Answer> =>
@@ -21,8 +22,7 @@ interface Listed {
 const listed = async (service: Service) => (await service.send('GET', '/tokens')).json as Listed[]
 
 suite('a rotation over HTTP', () => {
-  test('makes a token with the same rights, and both work until the end of the overlap', async () => {
-    const service = await emptyService()
+  onEmpty('makes a token with the same rights, and both work until the end of the overlap', async (service) => {
     const old = await createdToken(service, { ...NEW, expiresAt: '2999-12-31T23:59:59Z' })
     const before = Date.now()
     const answer = await rotate(service, old.id, {})
@@ -43,8 +43,7 @@ suite('a rotation over HTTP', () => {
     assert.deepEqual([about?.['outcome'], about?.['rotated'], about?.['created']], ['created', old.id, id])
   })
 
-  test('without an overlap stops the old secret within a second, for open streams as well', async () => {
-    const service = await emptyService()
+  onEmpty('without an overlap stops the old secret within a second, for open streams as well', async (service) => {
     const old = await createdToken(service, NEW)
     const stream = await openStream(service, '/changes', { secret: old.secret })
     const { secret } = await rotated(service, old.id, { overlapSeconds: 0 })
@@ -54,8 +53,7 @@ suite('a rotation over HTTP', () => {
     assert.equal((await service.send('GET', '/plants', as(secret))).status, 200)
   })
 
-  test('takes no body for an empty one, and refuses one of another type', async () => {
-    const service = await emptyService()
+  onEmpty('takes no body for an empty one, and refuses one of another type', async (service) => {
     const old = await createdToken(service, NEW)
     const bare = await service.send('POST', `/tokens/${old.id}/rotate`)
     assert.equal(bare.status, 201, bare.body)
@@ -67,8 +65,7 @@ suite('a rotation over HTTP', () => {
     assert.equal((await listed(service)).find((one) => one.id === old.id)?.expiresAt, end)
   })
 
-  test('is the same token when it is repeated with the same key, also by the token itself', async () => {
-    const service = await emptyService()
+  onEmpty('is the same token when it is repeated with the same key, also by the token itself', async (service) => {
     const old = await createdToken(service, MANAGER)
     const sending = { ...withKey(KEY), ...as(old.secret) }
     const answers = await Promise.all(Array.from({ length: 8 }, () => rotated(service, old.id, {}, sending)))
@@ -85,8 +82,7 @@ suite('a rotation over HTTP', () => {
     assert.equal(errorOf(await rotate(service, old.id, {}, sending)), 40902)
   })
 
-  test('makes no token that is wider or lives longer than the token of the request', async () => {
-    const service = await emptyService()
+  onEmpty('makes no token that is wider or lives longer than the token of the request', async (service) => {
     const soon = new Date(Date.now() + 3_600_000)
     const ofPart = await createdToken(service, { ...MANAGER, part: ['a/'] })
     for (const part of [undefined, ['a/', 'b']]) {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { patch, put } from '../support/exchanges.ts'
 import { emptyService, errorOf, messageOf, type Sending } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 const MONSTERA = { name: 'Monstera deliciosa', tag: 'houseplant' }
 const WHOLE = { id: 1, ...MONSTERA }
 
 suite('replacing a plant', () => {
-  test('creates the plant if there is none: 201 with its path', async () => {
-    const service = await emptyService()
+  onEmpty('creates the plant if there is none: 201 with its path', async (service) => {
     const answer = await put(service, 1, MONSTERA)
     assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...MONSTERA }])
     assert.equal(answer.headers.location, '/plants/1')
@@ -17,8 +17,7 @@ suite('replacing a plant', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
   })
 
-  test('replaces the whole plant: 200, even if nothing changes', async () => {
-    const service = await emptyService()
+  onEmpty('replaces the whole plant: 200, even if nothing changes', async (service) => {
     await put(service, 1, MONSTERA)
     for (const plant of [{ name: 'Ficus' }, { name: '', tag: '' }, { name: 'Ficus', tag: 'tree' }]) {
       for (const _time of [1, 2]) {
@@ -32,8 +31,7 @@ suite('replacing a plant', () => {
     assert.equal((await service.plants()).length, 1)
   })
 
-  test('accepts an id in the body in any spelling if it equals the id in the path', async () => {
-    const service = await emptyService()
+  onEmpty('accepts an id in the body in any spelling if it equals the id in the path', async (service) => {
     for (const id of ['7', '7.0', '70e-1']) {
       assert.ok((await put(service, 7, `{"id":${id},"name":"x"}`)).status < 300, id)
     }
@@ -50,8 +48,7 @@ suite('replacing a plant', () => {
     assert.deepEqual(names, ['x', 'x'])
   })
 
-  test('ignores unknown members, as a create does', async () => {
-    const service = await emptyService()
+  onEmpty('ignores unknown members, as a create does', async (service) => {
     const answer = await put(service, 1, { ...MONSTERA, colour: 'green', ID: 2, ['__proto__']: { tag: 'x' } })
     assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...MONSTERA }])
   })
@@ -71,8 +68,7 @@ suite('updating a plant', () => {
   ]
 
   for (const [body, after] of CHANGES) {
-    test(`by ${body} changes only those members, and may be repeated`, async () => {
-      const service = await emptyService()
+    onEmpty(`by ${body} changes only those members, and may be repeated`, async (service) => {
       await service.create(WHOLE)
       for (const _time of [1, 2]) {
         const answer = await patch(service, 1, body)
@@ -84,15 +80,13 @@ suite('updating a plant', () => {
     })
   }
 
-  test('ignores unknown members, as a create does', async () => {
-    const service = await emptyService()
+  onEmpty('ignores unknown members, as a create does', async (service) => {
     await service.create(WHOLE)
     const answer = await patch(service, 1, '{"nmae":"x","colour":null,"__proto__":{"tag":"x"}}')
     assert.deepEqual([answer.status, answer.json], [200, WHOLE])
   })
 
-  test('may have either media type', async () => {
-    const service = await emptyService()
+  onEmpty('may have either media type', async (service) => {
     await service.create(WHOLE)
     const merge = { headers: { 'Content-Type': 'Application/Merge-Patch+JSON; charset=UTF-8' } }
     assert.equal((await patch(service, 1, '{}', merge)).status, 200)
@@ -103,8 +97,7 @@ suite('updating a plant', () => {
 })
 
 suite('deleting a plant', () => {
-  test('is 204 without a body, and removes the plant', async () => {
-    const service = await emptyService()
+  onEmpty('is 204 without a body, and removes the plant', async (service) => {
     await service.create(WHOLE)
     await service.create({ ...WHOLE, id: 2 })
     const answer = await service.send('DELETE', '/plants/1')
@@ -138,8 +131,7 @@ suite('the body of a replace or an update', () => {
     [patch, '{"name":{"a":null},"tag":{"a":null}}', 'name must be a string; tag must be a string or null'],
   ]
 
-  test('is refused with every fault if it is invalid, and changes nothing', async () => {
-    const service = await emptyService()
+  onEmpty('is refused with every fault if it is invalid, and changes nothing', async (service) => {
     await put(service, 1, MONSTERA)
     const all = [
       ...FAULTS.flatMap((fault) => [put, patch].map((write) => [write, ...fault] as const)),
@@ -153,8 +145,7 @@ suite('the body of a replace or an update', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
   })
 
-  test('is 41501 with another media type, and the answer names the supported ones', async () => {
-    const service = await emptyService()
+  onEmpty('is 41501 with another media type, and the answer names the supported ones', async (service) => {
     await put(service, 1, MONSTERA)
     const kinds: readonly [typeof put, Readonly<Record<string, string>>][] = [
       [put, { 'Content-Type': 'application/merge-patch+json' }],
@@ -179,8 +170,7 @@ suite('the body of a replace or an update', () => {
 })
 
 suite('preconditions of a write', () => {
-  test('If-None-Match: * only creates, If-Match: * only replaces', async () => {
-    const service = await emptyService()
+  onEmpty('If-None-Match: * only creates, If-Match: * only replaces', async (service) => {
     const isAbsent = { headers: { 'If-None-Match': '*' } }
     const isPresent = { headers: { 'If-Match': '*' } }
     assert.equal(errorOf(await put(service, 1, MONSTERA, isPresent)), 41201)

@@ -24,11 +24,6 @@ import { type Answer, emptyService, errorOf, messageOf, SECRET } from '../suppor
 const codeOf = ({ json }: Answer): number => (json as { error: { code: number } }).error.code
 
 suite('/mcp', () => {
-  test('does not exist unless it is switched on', async () => {
-    const service = await emptyService()
-    assert.equal(errorOf(await postMessage(service, callMessage('get_plant'))), 40401)
-  })
-
   test('takes POST alone', async () => {
     const service = await emptyService({ mcp: 'on' })
     for (const method of ['GET', 'DELETE', 'PUT']) {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import fc from 'fast-check'
 import { guess } from '../../src/import/sheet/guess.ts'
 import { ImportRun, type Outcome } from '../../web/src/import/run.ts'
 import { openSheet } from '../../web/src/import/sheet.ts'
 import { clientOf } from '../client/support.ts'
 import { holds } from '../support/property.ts'
-import { withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 /** Cells with quotation marks that are a part of the text, or that belong there, or that are wrong. */
 const text = fc.oneof(
@@ -32,8 +32,7 @@ const sumOf = ({ added, updated, unchanged, refused, leftOut }: Omit<Outcome, 'r
   added + updated + unchanged + refused + leftOut
 
 suite('each row of a file is in exactly one figure', () => {
-  test('of the report of the service', async (t) => {
-    const service = await withService(t)
+  onService('of the report of the service', async (service) => {
     await holds(
       fc.asyncProperty(lines, fc.boolean(), fc.constantFrom('add', 'update'), async (table, isDryRun, mode) => {
         const file = ['id,name,tag', ...table.map((cells) => cells.join(','))].join('\n')
@@ -46,8 +45,7 @@ suite('each row of a file is in exactly one figure', () => {
     )
   })
 
-  test('of the check and the import in the page', async (t) => {
-    const service = await withService(t)
+  onService('of the check and the import in the page', async (service) => {
     const client = clientOf(service)
     const { signal } = new AbortController()
     await holds(

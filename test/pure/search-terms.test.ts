@@ -77,19 +77,15 @@ test('a prefix without an index is cut to one that has one, if an id below 0 mat
   assert.equal(expressionOf('abcdefghi', {}), prefix('abcdefghi'))
   assert.equal(expressionOf('abcdefghi', negative), prefix('abcdefgh'))
   assert.equal(expressionOf('𠀀'.repeat(9), negative), prefix('𠀀'.repeat(8)))
-  assert.deepEqual(
-    asked,
-    ['abcdefgh', '𠀀'.repeat(8)].flatMap((word) => [`"${word}" *`, `"\ue001${word}" *`]),
-  )
+  const expected = ['abcdefgh', '𠀀'.repeat(8)].flatMap((word) => [`"${word}" *`, `"\ue001${word}" *`])
+  assert.deepEqual(asked, expected)
   assert.equal(expressionOf('abcdefgh', negative), prefix('abcdefgh'))
   const exact = 'a'.repeat(20)
   assert.equal(expressionOf(exact, negative), `("${exact}" OR "\ue001${exact}")`)
   assert.equal(asked.length, 4)
   const few = { frequent: (start: string) => [start, `${start}z`] }
-  assert.equal(
-    expressionOf('abcdefghi', few),
-    either((text) => `("${text}" OR "${text}z")`, 'abcdefghi'),
-  )
+  const wanted = either((text) => `("${text}" OR "${text}z")`, 'abcdefghi')
+  assert.equal(expressionOf('abcdefghi', few), wanted)
   const many = { frequent: (start: string) => Array.from({ length: MAX_TERMS + 1 }, (_, i) => `${start}${i}`) }
   assert.equal(expressionOf('abcdefghi', many), prefix('abcdefgh'))
 })
@@ -114,10 +110,8 @@ test('a search for several frequent words, and one that leaves names out, also f
   const before = within(bed, { from: undefined, to: { key: 'x', id: 0n } })
   assert.equal(idsOf(before.text).length, 40)
   const behindAlba = within(bed, { from: { key: 'b', id: 0n }, to: undefined })
-  assert.deepEqual(
-    idsOf(behindAlba.text),
-    Array.from({ length: 40 }, (_, i) => i + 1).filter((id) => id % 2 === 1 || marked.includes(id)),
-  )
+  const expected = Array.from({ length: 40 }, (_, i) => i + 1).filter((id) => id % 2 === 1 || marked.includes(id))
+  assert.deepEqual(idsOf(behindAlba.text), expected)
   db.close()
 })
 
@@ -147,9 +141,7 @@ test('the full-text index contains the words of any plant', () => {
 test('a JSON text of entries keeps texts and ids exact', () => {
   const ids = [1n, 2n ** 63n - 1n, -(2n ** 63n)]
   const entries = ids.map((id): [string, bigint] => [`"ä" ${id}`, id])
-  assert.deepEqual(
-    Object.entries(JSON.parse(jsonOf(entries)) as object),
-    entries.map(([text, id]) => [String(id), text]),
-  )
+  const expected = entries.map(([text, id]) => [String(id), text])
+  assert.deepEqual(Object.entries(JSON.parse(jsonOf(entries)) as object), expected)
   assert.equal(jsonOf([]), '{}')
 })

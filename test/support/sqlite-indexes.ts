@@ -82,10 +82,8 @@ export function assertIndexMatches(path: string): void {
         .map((row) => Object.values(row))
     const sorted = (all: unknown[][]) => all.map(String).sort()
     const tagged = [...plants].map(([id, { tag }]) => [tag ?? UNTAGGED, id])
-    assert.deepEqual(
-      sorted(rows('SELECT key, id FROM names UNION ALL SELECT key, id FROM recent_names')),
-      sorted([...plants].map(([id, { name }]) => [sortKey(name), id])),
-    )
+    const wanted = sorted([...plants].map(([id, { name }]) => [sortKey(name), id]))
+    assert.deepEqual(sorted(rows('SELECT key, id FROM names UNION ALL SELECT key, id FROM recent_names')), wanted)
     assert.deepEqual(rows('SELECT run FROM recent_names WHERE run >= 8'), [], 'names of a scan, which no search finds')
     assert.deepEqual(
       sorted(rows('SELECT start, id FROM name_starts')),

@@ -165,10 +165,8 @@ export async function assertActions(store: Store, known: KnownPlants, limit = 3)
   ])
   assert.deepEqual(new Map(logged), known.changes)
   for (const { id } of listed) {
-    assert.deepEqual(
-      await log.get(id),
-      listed.find((action) => action.id === id),
-    )
+    const wanted = listed.find((action) => action.id === id)
+    assert.deepEqual(await log.get(id), wanted)
     const ofAction = await readAll(logOf(store), { action: id, limit })
     const own = all.filter(({ action }) => action === id)
     assert.deepEqual(Map.groupBy(ofAction, idOf), Map.groupBy(own, idOf))

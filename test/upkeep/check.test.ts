@@ -42,10 +42,8 @@ test('the check makes an index anew that lacks changes, makes none beside a back
   const before = snapshot(join(path, '..'))
   const { parts } = await checkStore(path)
   const shown = parts.map(({ part, faults }) => [part, faults])
-  assert.deepEqual(
-    shown,
-    ['schema', 'file', 'changes', 'index'].map((part) => [part, []]),
-  )
+  const expected = ['schema', 'file', 'changes', 'index'].map((part) => [part, []])
+  assert.deepEqual(shown, expected)
   assert.equal(parts[3]?.found, 'made anew')
   assert.match(parts[1]?.found ?? '', /^3,000 plants, 0 tokens$/)
   assertIndexMatches(path)

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { CONFIGURED_TOKEN } from '../../src/domain/token.ts'
 import { startReceiver, type TestReceiver } from '../support/receiver.ts'
 import { type Service, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { until } from '../support/until.ts'
 import {
   createdWebhook,
@@ -34,8 +35,7 @@ const importPlants = (service: Service, first: number, count: number, name = 'a'
 
 // Side by side, because they wait for retries.
 suite('the events of one plant', { concurrency: true }, () => {
-  test('come in order, never two at once, while those of others overlap', async (t) => {
-    const service = await withService(t, LOCAL)
+  onService('come in order, never two at once, while those of others overlap', LOCAL, async (service, t) => {
     const open = new Map<number, number>()
     let most = 0
     const faults: string[] = []
@@ -68,8 +68,7 @@ suite('the events of one plant', { concurrency: true }, () => {
     }
   })
 
-  test('wait behind one that fails, alone, until 64 events wait', async (t) => {
-    const service = await withService(t, LOCAL)
+  onService('wait behind one that fails, alone, until 64 events wait', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t, {
       respond: (response, received) => response.writeHead(eventIn(received).data.id === 1 ? 500 : 204).end(),
     })
@@ -98,8 +97,7 @@ suite('the events of one plant', { concurrency: true }, () => {
 })
 
 suite('a failed attempt', { concurrency: true }, () => {
-  test('is repeated after 5 seconds, give or take a fifth, with the same id', async (t) => {
-    const service = await withService(t, LOCAL)
+  onService('is repeated after 5 seconds, give or take a fifth, with the same id', LOCAL, async (service, t) => {
     let failures = 2
     const receiver = await startReceiver(t, {
       respond: (response) => response.writeHead(failures-- > 1 ? 500 : 204).end('sorry'),
@@ -119,8 +117,7 @@ suite('a failed attempt', { concurrency: true }, () => {
     assert.ok(Date.parse(delivered?.time ?? '') + 2 >= Date.parse(failed?.nextAttempt ?? ''))
   })
 
-  test('by 410 ends the webhook, which keeps its place', async (t) => {
-    const service = await withService(t, LOCAL)
+  onService('by 410 ends the webhook, which keeps its place', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t, { respond: (response) => response.writeHead(410).end() })
     const { id } = await createdWebhook(service, { url: receiver.url })
     await put(service, 1, 'a')
@@ -135,8 +132,7 @@ suite('a failed attempt', { concurrency: true }, () => {
     assert.deepEqual(receiver.received.map((one) => eventIn(one).data.id).sort(), [1, 1, 2])
   })
 
-  test('by 410 is listed, also for those that come while others are stored', async (t) => {
-    const service = await withService(t, LOCAL)
+  onService('by 410 is listed, also for those that come while others are stored', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t, { respond: (response) => response.writeHead(410).end() })
     const webhooks: { readonly id: string }[] = []
     for (let i = 0; i < 50; i++) webhooks.push(await createdWebhook(service, { url: receiver.url }))
@@ -182,8 +178,7 @@ suite('a failed attempt', { concurrency: true }, () => {
   })
 })
 
-test('a webhook whose place has left the log fails, and skips nothing silently', async (t) => {
-  const service = await withService(t, LOCAL)
+onService('a webhook whose place has left the log fails, and skips nothing silently', LOCAL, async (service, t) => {
   const receiver = await startReceiver(t)
   const { id } = await createdWebhook(service, { url: receiver.url })
   const [stored] = await service.store.webhooks.list()
@@ -201,8 +196,7 @@ test('a webhook whose place has left the log fails, and skips nothing silently',
   await untilReceived(receiver, 1)
 })
 
-test('10 receivers that hang delay none of 20 others', async (t) => {
-  const service = await withService(t, LOCAL)
+onService('10 receivers that hang delay none of 20 others', LOCAL, async (service, t) => {
   const [hanging, live] = [await startReceiver(t, { respond: () => {} }), await startReceiver(t)]
   for (let i = 0; i < 30; i++) {
     const url = i % 3 === 0 ? hanging.url : `${live.url}/${i}`

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { startReceiver } from '../support/receiver.ts'
-import { emptyService, errorOf, messageOf } from '../support/service.ts'
+import { errorOf, messageOf } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 import { createdWebhook, createWebhook, LOCAL, patchWebhook, untilReceived, webhookOf } from '../support/webhooks.ts'
 
-test('a webhook sends the headers of its receiver, and answers their names alone', async (t) => {
-  const service = await emptyService(LOCAL)
+onEmpty('a webhook sends the headers of its receiver, and answers their names alone', LOCAL, async (service, t) => {
   const receiver = await startReceiver(t)
   const headers = { Authorization: 'Bearer one two', 'x-Garden': '!' }
   const { id, headerNames, ...rest } = await createdWebhook(service, { url: receiver.url, headers })
@@ -29,8 +28,7 @@ test('a webhook sends the headers of its receiver, and answers their names alone
   assert.deepEqual([later.authorization, later['x-garden'], later['x-new']], [undefined, '2', 'n'])
 })
 
-test('another origin or path of a webhook gets no header that was given before', async (t) => {
-  const service = await emptyService(LOCAL)
+onEmpty('another origin or path of a webhook gets no header that was given before', LOCAL, async (service, t) => {
   const [first, second] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await createdWebhook(service, { url: first.url, headers: { 'X-Key': 'secret', 'X-Other': 'b' } })
   const names = async () => (await webhookOf(service, id)).headerNames
@@ -50,8 +48,7 @@ test('another origin or path of a webhook gets no header that was given before',
   assert.deepEqual((await webhookOf(service, id)).headerNames, [])
 })
 
-test('a key repeats the creation of a webhook with the same headers alone', async () => {
-  const service = await emptyService(LOCAL)
+onEmpty('a key repeats the creation of a webhook with the same headers alone', LOCAL, async (service) => {
   const url = 'http://127.0.0.1:9/'
   const sending = { headers: { 'Idempotency-Key': 'a-key-of-twenty-characters' } }
   const { id } = await createdWebhook(service, { url, headers: { A: '1' } }, sending)
@@ -97,8 +94,7 @@ for (const [what, headers, fault] of [
     (value) => [`the value ${JSON.stringify(value).slice(0, 20)}`, { A: value }, /headers must have values/] as const,
   ),
 ] as const) {
-  test(`a webhook is refused with headers of ${what}`, async () => {
-    const service = await emptyService(LOCAL)
+  onEmpty(`a webhook is refused with headers of ${what}`, LOCAL, async (service) => {
     const answer = await createWebhook(service, { url: 'http://127.0.0.1:9/', headers })
     assert.equal(errorOf(answer), 40002)
     assert.match(messageOf(answer), fault)
@@ -106,8 +102,7 @@ for (const [what, headers, fault] of [
   })
 }
 
-test('a change may not bring more than ten headers together', async () => {
-  const service = await emptyService(LOCAL)
+onEmpty('a change may not bring more than ten headers together', LOCAL, async (service) => {
   const { 'X-10': _, ...ten } = many
   const { id } = await createdWebhook(service, { url: 'http://127.0.0.1:9/', headers: ten })
   assert.equal(errorOf(await patchWebhook(service, id, { headers: { 'X-11': 'x' } })), 40002)

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import type { Webhook } from '../../client/src/contract.generated.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { emptyService, errorOf, messageOf } from '../support/service.ts'
+import { errorOf, messageOf } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 import { until } from '../support/until.ts'
 import { createdWebhook, LOCAL, untilListed, untilReceived, webhookOf } from '../support/webhooks.ts'
 
 suite('a webhook', () => {
-  test('delivers again from a position, up to another one', async (t) => {
-    const service = await emptyService(LOCAL)
+  onEmpty('delivers again from a position, up to another one', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t)
     const { id, position } = await createdWebhook(service, { url: receiver.url, concurrency: 1 })
     const redeliver = (body: unknown) => service.sendJson('POST', `/webhooks/${id}/redeliver`, body)
@@ -45,8 +45,7 @@ suite('a webhook', () => {
     assert.match(messageOf(await redeliver({ after: 1 })), /^after must be a position, or now$/)
   })
 
-  test('that delivers a part again loses no event that waits behind it', async (t) => {
-    const service = await emptyService(LOCAL)
+  onEmpty('that delivers a part again loses no event that waits behind it', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t)
     const failing = new Set([1, 2, 3])
     const plantIn = (body: string) => (JSON.parse(body) as { data: { id: number } }).data.id

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { openStream } from '../support/event-stream.ts'
 import { OK, startReceiver } from '../support/receiver.ts'
-import { emptyService, errorOf, SECRET, withService } from '../support/service.ts'
+import { errorOf, SECRET } from '../support/service.ts'
+import { onEmpty, onService } from '../support/service-tests.ts'
 import { as, KEY, withKey } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
 import {
@@ -21,8 +22,7 @@ const EXTERNAL = { ...LOCAL, webhookAllow: 'external' }
 const URL = 'https://hooks.garden.example/plants'
 
 suite('creating a webhook', () => {
-  test('answers it with its secret, which no other answer has', async () => {
-    const service = await emptyService(EXTERNAL)
+  onEmpty('answers it with its secret, which no other answer has', EXTERNAL, async (service) => {
     const { secret, ...created } = await createdWebhook(service, { url: URL })
     assert.match(secret, /^whsec_[0-9A-Za-z+/]{43}=$/)
     const { id, createdAt, since, position, ...rest } = created
@@ -45,8 +45,7 @@ suite('creating a webhook', () => {
     assert.deepEqual((await service.send('GET', '/webhooks')).json, [created])
   })
 
-  test('takes all members, and keeps the URL in one spelling', async () => {
-    const service = await emptyService(LOCAL)
+  onEmpty('takes all members, and keeps the URL in one spelling', LOCAL, async (service) => {
     const wanted = {
       types: ['plant.deleted', 'plant.created'],
       tags: ['fern', '', 'fern'],
@@ -62,8 +61,7 @@ suite('creating a webhook', () => {
     assert.deepEqual([created.body, created.concurrency], ['plant', 32])
   })
 
-  test('is refused for each wrong member, and nothing is created', async () => {
-    const service = await emptyService(EXTERNAL)
+  onEmpty('is refused for each wrong member, and nothing is created', EXTERNAL, async (service) => {
     const cases: readonly (readonly [unknown, RegExp])[] = [
       [{}, /url is required/],
       [{ url: 7 }, /url must be a URL/],
@@ -107,8 +105,7 @@ suite('creating a webhook', () => {
     assert.deepEqual((await service.send('GET', '/webhooks')).json, [])
   })
 
-  test('needs plants:read as well', async () => {
-    const service = await emptyService(EXTERNAL)
+  onEmpty('needs plants:read as well', EXTERNAL, async (service) => {
     const alone = await service.issueToken(['webhooks'])
     const both = await service.issueToken(['webhooks', 'plants:read'])
     const reader = await service.issueToken(['plants:read'])
@@ -126,8 +123,7 @@ suite('creating a webhook', () => {
     assert.equal((await service.send('DELETE', `/webhooks/${id}`, as(alone.secret))).status, 204)
   })
 
-  test('under an idempotency key happens once, with the same secret', async () => {
-    const service = await emptyService(EXTERNAL)
+  onEmpty('under an idempotency key happens once, with the same secret', EXTERNAL, async (service) => {
     const first = await createdWebhook(service, { url: URL }, withKey(KEY))
     assert.deepEqual(await createdWebhook(service, { url: URL }, withKey(`"${KEY}"`)), first)
     assert.equal(errorOf(await createWebhook(service, { url: `${URL}2` }, withKey(KEY))), 40902)
@@ -138,8 +134,7 @@ suite('creating a webhook', () => {
     assert.notEqual(other.secret, first.secret)
   })
 
-  test('stops at 100 webhooks', async () => {
-    const service = await emptyService(EXTERNAL)
+  onEmpty('stops at 100 webhooks', EXTERNAL, async (service) => {
     const ids: string[] = []
     for (let i = 0; i < 100; i++) ids.push((await createdWebhook(service, { url: `${URL}/${i}` })).id)
     assert.equal(errorOf(await createWebhook(service, { url: URL })), 40906)
@@ -147,16 +142,14 @@ suite('creating a webhook', () => {
     await createdWebhook(service, { url: URL })
   })
 
-  test('is not there while the log of changes is switched off', async (t) => {
-    const service = await withService(t, { changesKeep: '0s' })
+  onService('is not there while the log of changes is switched off', { changesKeep: '0s' }, async (service) => {
     assert.equal(errorOf(await createWebhook(service, { url: URL })), 40401)
     assert.equal(errorOf(await service.send('GET', '/webhooks')), 40401)
   })
 })
 
 suite('a webhook', () => {
-  test('that does not exist is 40402 for every operation, and a wrong id is 40003', async () => {
-    const service = await emptyService(EXTERNAL)
+  onEmpty('that does not exist is 40402 for every operation, and a wrong id is 40003', EXTERNAL, async (service) => {
     const all = (id: string) => [
       service.send('GET', `/webhooks/${id}`),
       service.send('DELETE', `/webhooks/${id}`),
@@ -170,8 +163,7 @@ suite('a webhook', () => {
     for (const answer of await Promise.all(all('7'))) assert.equal(errorOf(answer), 40003)
   })
 
-  test('sends each change, signed, and lists its deliveries', async (t) => {
-    const service = await emptyService(LOCAL)
+  onEmpty('sends each change, signed, and lists its deliveries', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t)
     const { id, secret } = await createdWebhook(service, { url: receiver.url })
     await service.sendJson('POST', '/plants', '{"id":9007199254740993,"name":"Fern \\"ö\\"","tag":"fern"}')
@@ -199,8 +191,7 @@ suite('a webhook', () => {
     ])
   })
 
-  test('sends the bare plant where it is asked to, with the type as a header', async (t) => {
-    const service = await emptyService(LOCAL)
+  onEmpty('sends the bare plant where it is asked to, with the type as a header', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t)
     await createdWebhook(service, { url: receiver.url, body: 'plant' })
     await service.sendJson('POST', '/plants', { id: 1, name: 'Fern' })
@@ -209,8 +200,7 @@ suite('a webhook', () => {
     assert.equal(receiver.received[0]?.headers['plantstore-type'], 'plant.created')
   })
 
-  test('sends only changes of its types and tags', async (t) => {
-    const service = await emptyService(LOCAL)
+  onEmpty('sends only changes of its types and tags', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t)
     await createdWebhook(service, { url: receiver.url, types: ['plant.updated'], tags: ['fern', 'moss'] })
     for (const [id, tag] of ['fern', 'moss', 'tree'].entries()) {
@@ -230,8 +220,7 @@ suite('a webhook', () => {
     ])
   })
 
-  test('is tested now, even while it is paused', async (t) => {
-    const service = await emptyService(LOCAL)
+  onEmpty('is tested now, even while it is paused', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t, { respond: (response) => response.writeHead(418).end('short') })
     const { id, secret } = await createdWebhook(service, { url: receiver.url })
     await patchWebhook(service, id, { state: 'paused' })
@@ -254,8 +243,7 @@ suite('a webhook', () => {
     assert.deepEqual(await deliveriesOf(service, id), [])
   })
 
-  test('is tested no longer once nobody waits for the result', async (t) => {
-    const service = await emptyService(LOCAL)
+  onEmpty('is tested no longer once nobody waits for the result', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t, { respond: () => {} })
     const { id } = await createdWebhook(service, { url: receiver.url })
     const leaving = new AbortController()
@@ -272,8 +260,7 @@ suite('a webhook', () => {
     assert.ok(performance.now() - leftAt < 10_000)
   })
 
-  test('is tested beside all requests that are under way, once at a time', async (t) => {
-    const service = await emptyService(LOCAL)
+  onEmpty('is tested beside all requests that are under way, once at a time', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t, { respond: () => {} })
     const ids: string[] = []
     while (ids.length < 100) ids.push((await createdWebhook(service, { url: receiver.url })).id)
@@ -287,8 +274,7 @@ suite('a webhook', () => {
     assert.equal(receiver.received.length, 300)
   })
 
-  test('loses its description by null, and none of the members that it always has', async () => {
-    const service = await emptyService(EXTERNAL)
+  onEmpty('loses its description by null, and none of the members that it always has', EXTERNAL, async (service) => {
     const { secret: _, ...created } = await createdWebhook(service, { url: URL })
     assert.equal(errorOf(await createWebhook(service, { url: URL, description: null })), 40002)
     assert.equal((await patchWebhook(service, created.id, { description: 'labels' })).status, 200)
@@ -303,8 +289,7 @@ suite('a webhook', () => {
     assert.deepEqual(await webhookOf(service, created.id), created)
   })
 
-  test('that is paused keeps its place, and goes on from there', async (t) => {
-    const service = await emptyService(LOCAL)
+  onEmpty('that is paused keeps its place, and goes on from there', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t)
     const { id } = await createdWebhook(service, { url: receiver.url })
     const paused = await patchWebhook(service, id, { state: 'paused' })
@@ -318,8 +303,7 @@ suite('a webhook', () => {
     assert.equal(new Set(receiver.received.map(({ body }) => body)).size, 100)
   })
 
-  test('gets the changes of the tags that it names now, also of deletes by import', async (t) => {
-    const service = await emptyService(LOCAL)
+  onEmpty('gets the changes of the tags that it names now, also of deletes by import', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t)
     const { id } = await createdWebhook(service, { url: receiver.url, tagPrefix: 'conifer/', body: 'plant' })
     const send = (rows: readonly unknown[], mode: string) =>
@@ -349,8 +333,7 @@ suite('a webhook', () => {
     stream.close()
   })
 
-  test('is changed only by right members', async () => {
-    const service = await emptyService(EXTERNAL)
+  onEmpty('is changed only by right members', EXTERNAL, async (service) => {
     const { id, secret: _, ...before } = await createdWebhook(service, { url: URL })
     for (const patch of [{ state: 'failed' }, { url: 'https://localhost/' }, { tags: 'a' }, { id: 'x' }, []]) {
       assert.equal(errorOf(await patchWebhook(service, id, patch)), 40002, JSON.stringify(patch))
@@ -359,8 +342,7 @@ suite('a webhook', () => {
     assert.deepEqual(after, before)
   })
 
-  test('that is deleted gets nothing more', async (t) => {
-    const service = await emptyService(LOCAL)
+  onEmpty('that is deleted gets nothing more', LOCAL, async (service, t) => {
     const [gone, other] = [await startReceiver(t), await startReceiver(t)]
     const { id } = await createdWebhook(service, { url: gone.url })
     await createdWebhook(service, { url: other.url })

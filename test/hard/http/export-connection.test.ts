@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { exportHead, MUCH, untilMomentEnds, withMuch } from '../../support/long-work.ts'
+import { exportHead, MUCH, withMuch } from '../../support/long-work.ts'
 import { isLinux, notTestedHere } from '../../support/not-tested.ts'
 import { RawConnection } from '../../support/raw.ts'
 import { LIVE, untilNoConnection } from '../../support/requests.ts'
-import { type Service, withService } from '../../support/service.ts'
+import type { Service } from '../../support/service.ts'
+import { onService } from '../../support/service-tests.ts'
 import { clearTest } from '../../support/transport.ts'
 import { until } from '../../support/until.ts'
 
@@ -34,10 +35,8 @@ suite('a long export', () => {
     assert.ok(received.endsWith('\r\n0\r\n\r\n'))
     const rows = received.replaceAll(/\r\n[0-9a-f]+\r\n/g, '')
     const ids = [...rows.matchAll(/\{"id":(\d+),/g)].map(([, id]) => Number(id))
-    assert.deepEqual(
-      ids,
-      Array.from({ length: MUCH }, (_, i) => i),
-    )
+    const expected = Array.from({ length: MUCH }, (_, i) => i)
+    assert.deepEqual(ids, expected)
   })
 
   test('is completed when the service shuts down, and its connection closes then', async (t) => {
@@ -73,16 +72,6 @@ suite('a long export', () => {
     const received = (await connection.untilClosed()).toString()
     assert.ok(!received.endsWith('\r\n0\r\n\r\n'), 'the last chunk is missing')
     assert.equal(await metric(service, 408), 1)
-  })
-
-  test('ends when its client leaves, and releases its snapshot', async (t) => {
-    const service = await withMuch(t)
-    const connection = await stalledExport(service)
-    await service.create({ id: MUCH, name: 'later' })
-    assert.equal(await service.under.keepsMoment(), true, 'the export still holds its snapshot')
-    connection.socket.destroy()
-    await untilMomentEnds(service)
-    await until(async () => (await metric(service, 499)) === 1, 'the export is not counted')
   })
 
   clearTest('counts as 499 if its client has left, and has freed its place by then', async (t) => {
@@ -122,8 +111,7 @@ suite('a long export', () => {
   })
 })
 
-test('an export to an HTTP/1.0 client ends by closing the connection', async (t) => {
-  const service = await withService(t)
+onService('an export to an HTTP/1.0 client ends by closing the connection', async (service) => {
   await service.create({ id: 1, name: 'a' })
   const connection = new RawConnection(service.port)
   connection.write(exportHead().replace('HTTP/1.1', 'HTTP/1.0'))
@@ -134,8 +122,7 @@ test('an export to an HTTP/1.0 client ends by closing the connection', async (t)
   assert.match(received, /\r\n\r\n\{"id":1,"name":"a"\}\n$/)
 })
 
-test('after an export the connection takes another request', async (t) => {
-  const service = await withService(t)
+onService('after an export the connection takes another request', async (service) => {
   const connection = new RawConnection(service.port)
   connection.write(`${exportHead()}${exportHead('Connection: close')}`)
   const received = (await connection.untilClosed()).toString()

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Agent } from 'node:http'
+import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
+import { hashSecret } from '../../../src/domain/token.ts'
 import { BODY_LIMIT } from '../../../src/http/request/exchange.ts'
+import { SqliteStore } from '../../../src/sqlite/store.ts'
 import { tempFolder } from '../../support/files.ts'
 import { fullPlants, importRows } from '../../support/full-plants.ts'
 import { send } from '../../support/load.ts'
@@ -12,6 +15,7 @@ import { RawConnection } from '../../support/raw.ts'
 import { Scrape } from '../../support/scrape.ts'
 import { clearTest, newAgent } from '../../support/transport.ts'
 import { happens, until } from '../../support/until.ts'
+import { token } from '../../token-suite.ts'
 
 /** So few connections that the system resets none of them before the service accepts them. */
 const CONNECTIONS = Math.min(400, Math.floor(systemBacklog() / 2))
@@ -25,7 +29,9 @@ const TIMEOUTS = ['--request-timeout', '6m', '--stall-timeout', '2m']
  */
 const WORK = 1.2
 /** What the service holds for its clients. */
-const HELD = ['max-connections', 'pipeline-limit', 'unread-limit']
+const HELD = ['max-connections', 'pipeline-limit', 'unread-limit', 'changes', 'change-queue']
+/** As many as one page has. */
+const TOKENS = 1000
 
 /** The service under test, in a process of its own. */
 class Flooded {
@@ -39,9 +45,11 @@ class Flooded {
     this.#address = address
   }
 
-  /** @param bytes the flood, which may read plants */
+  /** @param bytes the flood, which may read plants or tokens */
   static async start(t: TestContext, bytes: string): Promise<Flooded> {
-    const flooded = new Flooded(await startServer(t, tempFolder(t), TIMEOUTS))
+    const folder = tempFolder(t)
+    if (bytes.startsWith('GET /tokens')) await storeTokens(join(folder, 'plants.db'))
+    const flooded = new Flooded(await startServer(t, folder, TIMEOUTS))
     if (bytes.startsWith('GET /plants')) await importRows(flooded.#address, fullPlants(1000))
     return flooded
   }
@@ -117,6 +125,16 @@ class Flooded {
   }
 }
 
+const reservation = (length: number): string =>
+  `POST /ids HTTP/1.1\r\n${FIELDS}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+
+async function storeTokens(path: string): Promise<void> {
+  const store = await SqliteStore.open(path, { serving: true, create: true, maxWaiting: TOKENS, onFatal: assert.fail })
+  const all = Array.from({ length: TOKENS }, (_, i) => store.tokens.createToken(token('x'), hashSecret(String(i))))
+  await Promise.all(all)
+  await store.close()
+}
+
 suite(`memory is bounded and another client is served while ${CONNECTIONS} connections read nothing and send`, () => {
   /** Each flood meets a service of its own, as a process keeps memory that an earlier flood has made it take. */
   async function assertBounded(t: TestContext, bytes: string, most: number): Promise<void> {
@@ -143,6 +161,16 @@ suite(`memory is bounded and another client is served while ${CONNECTIONS} conne
 
   clearTest('requests for large pages of plants', (t) =>
     assertBounded(t, `GET /plants?limit=1000 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500),
+  )
+
+  clearTest('requests for lists of tokens', (t) =>
+    assertBounded(t, `GET /tokens?limit=${TOKENS} HTTP/1.1\r\n${FIELDS}\r\n`.repeat(5), 400),
+  )
+
+  clearTest('reservations of ids', (t) => assertBounded(t, `${reservation(15)}{"count":10000}`.repeat(5), 400))
+
+  clearTest('half of a reservation', (t) =>
+    assertBounded(t, `${reservation(16_000)}{"count":1${' '.repeat(8000)}`, 400),
   )
 
   test('requests for a full plant', (t) => assertBounded(t, `GET /plants/1 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))

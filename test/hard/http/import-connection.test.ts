@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   beginImport,
@@ -19,6 +19,7 @@ import { untilIdle } from '../../support/long-work.ts'
 import { answersIn, RawConnection, raw } from '../../support/raw.ts'
 import { LIVE } from '../../support/requests.ts'
 import { SECRET, type Service, withService } from '../../support/service.ts'
+import { onService } from '../../support/service-tests.ts'
 import { clearTest } from '../../support/transport.ts'
 import { happens, settled, until } from '../../support/until.ts'
 
@@ -29,8 +30,7 @@ async function importAll(service: Service, rows: string): Promise<ImportOutcome>
 }
 
 suite('while an import is under way', () => {
-  test('the service stores rows as they arrive, and serves other requests', async (t) => {
-    const service = await withService(t)
+  onService('the service stores rows as they arrive, and serves other requests', async (service) => {
     const connection = beginImport(service, rowsFrom(1, 3), 'Connection: close')
     await untilStored(service, 3)
     assert.equal((await service.create({ id: 9, name: 'x' })).status, 200)
@@ -65,8 +65,7 @@ suite('while an import is under way', () => {
     assert.match((await connection.untilClosed()).toString(), /"error":40801/)
   })
 
-  test('the service stores no further row after its stop, although more have arrived', async (t) => {
-    const service = await withService(t)
+  onService('the service stores no further row after its stop, although more have arrived', async (service) => {
     const accepted = once(service.server, 'connection') as Promise<[Socket]>
     const connection = beginImport(service, rowsFrom(1, 1))
     const [socket] = await accepted
@@ -85,8 +84,7 @@ suite('while an import is under way', () => {
     await stopped
   })
 
-  test('the service reads the body no faster than the store writes', async (t) => {
-    const service = await withService(t)
+  onService('the service reads the body no faster than the store writes', async (service) => {
     const accepted = once(service.server, 'connection') as Promise<[Socket]>
     const connection = beginImport(service, rowsFrom(1, 1), 'Connection: close')
     const [socket] = await accepted
@@ -102,8 +100,7 @@ suite('while an import is under way', () => {
     assert.ok(read < 2 * 2 ** 20, `${read} bytes of 20 MB were read while the store took nothing`)
   })
 
-  test('a client that stalls gets 40801 with the counts so far', async (t) => {
-    const service = await withService(t, { stallTimeout: '300ms' })
+  onService('a client that stalls gets 40801 with the counts so far', { stallTimeout: '300ms' }, async (service) => {
     const connection = beginImport(service, `${rowsFrom(1, 3)}{"id":4,`)
     const { status, error, message } = await outcomeOf(connection)
     assert.deepEqual([status, error], [408, 40801])
@@ -115,8 +112,7 @@ suite('while an import is under way', () => {
     assert.equal((await service.plants()).length, 3)
   })
 
-  test('a broken connection leaves whole rows, and repeating the import completes it', async (t) => {
-    const service = await withService(t)
+  onService('a broken connection leaves whole rows, and repeating the import completes it', async (service) => {
     const file = rowsFrom(1, 2000)
     const connection = beginImport(service, file.slice(0, file.length / 2))
     await untilStored(service, 500)
@@ -172,8 +168,7 @@ suite('the body of an import', () => {
     }
   })
 
-  test('is read to its end after a refusal midway, so that every client gets the answer', async (t) => {
-    const service = await withService(t)
+  onService('is read to its end after a refusal midway, so that every client gets the answer', async (service) => {
     const connection = new RawConnection(service.port)
     // This client reads nothing before it has sent everything.
     connection.socket.pause()
