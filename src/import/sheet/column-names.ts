@@ -26,7 +26,7 @@ const NAMES = {
     |nama tanaman|tanaman|tên khoa học|tên cây|الاسم العلمي|اسم النبات|نام علمی|नाम|वैज्ञानिक नाम|שם מדעי`,
   genus:
     'genus|genus name|gattung|gattungsname|genre|genre bota|genre botanique|genero|geslacht|geslachtsnaam|genere|rodzaj|cins|γένος|род|属|属名|속',
-  species: `species|species name|especies|especes|arten|pflanzenart|soorten|gatunki|виды|druh|laji|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
+  species: `species|species name|species list|plant list|pflanzenliste|artenliste|lista de plantas|liste des plantes|plantenlijst|especies|especes|arten|pflanzenart|soorten|gatunki|виды|druh|laji|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
     |especie|epiteto|soort|soortnaam|specie|gatunek|tür|είδος|вид|种|種|种加词|種小名|종`,
   /** Such as `×`, before the part of the name that follows. */
   hybrid:

@@ -31,11 +31,10 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[], isLis
   const [genus, species] = [ofGenus ?? beside?.[0], ofSpecies ?? beside?.[1]]
   const named = ownNames(rows, placesOf('name'), genus, species)
   const isOfSpecies = species !== undefined && isLatin(rows, latinIn(rows, species))
-  const others = keys.flatMap((key, at) =>
-    at === species || mayHaveNames(key, named === undefined || areAllDifferent(rows, at)) ? [at] : [],
-  )
+  const others = keys.flatMap((key, at) => (at === species || mayHaveNames(key, named === undefined) ? [at] : []))
   const latin = named === undefined && isOfSpecies ? undefined : latinAmong(rows, others, genus, named)
   const whole = latin ?? named
+  const own = placesOf('name').find((at) => at !== whole && !areCodes(rows, at))
   const hasParts = genus !== undefined || species !== undefined
   const [hybrid, rank] = (['hybrid', 'rank'] as const).map((meaning) =>
     placesOf(meaning).find((at) => areMarks(rows, at)),
@@ -51,7 +50,7 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[], isLis
   ].flatMap((at) => (at === undefined ? [] : [...marksBefore(rows, at), at]))
   const found =
     whole !== undefined
-      ? [whole, named !== whole && isFiner(rows, named, whole) ? named : undefined]
+      ? [whole, isFiner(rows, own, whole) ? own : undefined]
       : hasParts
         ? [...new Set(parts)]
         : (generaIn(rows, others) ?? [
@@ -158,13 +157,11 @@ function mayHaveNames(key: string, isAlone: boolean): boolean {
 /** Names of columns with names of other plants and of animals. */
 const OF_OTHERS = /synonym|basionym|former|previous|parent|host|pest|disease|pollinat|companion|neighbo/
 
-const areAllDifferent = (rows: readonly CsvRow[], at: number): boolean => differentIn(rows, at) >= 0.9 * rows.length
-
 const differentIn = (rows: readonly CsvRow[], at: number): number => new Set(rows.map(({ cells }) => cells[at])).size
 
 /** Whether the names of a column tell plants apart that have one name in another, as those of cultivars do. */
 const isFiner = (rows: readonly CsvRow[], named: number | undefined, whole: number): boolean =>
-  named !== undefined && differentIn(rows, named) >= 2 * differentIn(rows, whole)
+  named !== undefined && differentIn(rows, named) >= Math.max(1, 2 * differentIn(rows, whole))
 
 /** A column whose name says that it has names or species, without numbers. */
 const namelike = (keys: readonly string[], rows: readonly CsvRow[]): number | undefined =>

@@ -108,7 +108,7 @@ export async function openSheet(file: Blob, chosen: Reading = {}, opening: Openi
   const width = Math.max(
     lastFilled(names) + 1,
     widthOf(own, 1),
-    header === 0 ? widthOf(first, 1) : widthOf(below, below.length / 2),
+    header === 0 ? widthOf(below, 1) : widthOf(below, below.length / 2),
   )
   const columns = Array.from({ length: width }, (_, i) => names[i]?.trim() || named(letters(i)))
   return { file, encoding, separator, isQuoted, hasCurlyMarks, header, columns, first, below }

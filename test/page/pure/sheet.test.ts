@@ -175,8 +175,8 @@ suite('the page knows the usual names of columns', () => {
     assert.deepEqual(await guessed(rank), ['', 'Taxon + Subspecies', ''])
     assert.deepEqual(await guessed('Taxon,Subspecies\nAcer rubrum subsp. rubrum,rubrum\n'), ['', 'Taxon', ''])
     assert.deepEqual(await guessed('Name,Beet\n1,Dill,a\n2,Anis,b\n4,Mohn,\n'), ['', 'Name', 'Beet'])
-    const keys = 'name,label\nabies_alba,Abies alba - Fir\nacer_rubrum,Acer rubrum - Maple\n'
-    assert.deepEqual(await guessed(keys), ['', 'label', ''])
+    assert.deepEqual(await guessed('Latin,Name\nBeta vulgaris,Red\nBeta vulgaris,Gold\n'), ['', 'Latin + Name', ''])
+    assert.equal((await sheetOf(`${'Acer rubrum,x\n'.repeat(25)}Rosa canina,x,x,x\n`)).columns.length, 4)
   })
 
   test('but takes no places for names, of which many rows have few', async () => {
