@@ -8,8 +8,7 @@ import { plantsOf } from '../import/sheet/sheet-plants.ts'
 /** Looks at all rows of a sheet. */
 export async function lookAt(plan: Sheet & SheetPlan): Promise<Findings> {
   const look = new SheetLook(plan.mapping, plan.columns)
-  const plants = plantsOf(rowsOf(plan), plan, look)
-  while ((await plants.next()).done !== true);
+  for await (const plants of plantsOf(rowsOf(plan), plan, look)) for (const _ of plants);
   return look.findings
 }
 

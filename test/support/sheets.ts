@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { writeColumns } from '../../src/import/sheet/columns.ts'
 import { guess } from '../../src/import/sheet/guess.ts'
-import { AS_WRITTEN, isWorkbook, plantSheetOf } from '../../src/import/sheet/sheet.ts'
+import { AS_WRITTEN, isWorkbook, type Pieces, plantSheetOf } from '../../src/import/sheet/sheet.ts'
 import { plannedRows, type RowPlant } from '../../src/import/sheet/sheet-plants.ts'
 import { sheetsIn } from '../../src/import/workbook/workbook.ts'
 import { plantIn } from '../../web/src/import/plant-row.ts'
@@ -26,6 +26,9 @@ export async function openAsPage(name: string): Promise<Sheet> {
   return openSheet(csv, AS_WRITTEN)
 }
 
+export const allOf = async <T, R>(pieces: Pieces<T>, of: (each: T) => R): Promise<readonly R[]> =>
+  (await Array.fromAsync(pieces, (piece) => Array.from(piece, of))).flat()
+
 /** A sheet as the page reads it by itself. */
 export interface PageReading {
   /** The columns that it takes, as the command and the service are told them. */
@@ -38,7 +41,7 @@ export interface PageReading {
 export async function readAsPage(name: string): Promise<PageReading> {
   const sheet = await openAsPage(name)
   const mapping = guess(sheet.columns, sheet.below, sheet.header !== 0)
-  const rows = await Array.fromAsync(plannedRows(rowsOf(sheet), mapping), (row) => plantIn(row, mapping, sheet.columns))
+  const rows = await allOf(plannedRows(rowsOf(sheet), mapping), (row) => plantIn(row, mapping, sheet.columns))
   return {
     columns: writeColumns(sheet.columns, mapping),
     hasIds: mapping.id !== undefined,

@@ -4,6 +4,7 @@ import { validatePlant } from '../../domain/plant.ts'
 import type { CsvRow, Mapping } from '../csv-rows.ts'
 import { FromAbove } from './from-above.ts'
 import type { SheetLook } from './look.ts'
+import type { Pieces } from './sheet.ts'
 import { sheetCandidateOf } from './sheet-row.ts'
 
 /** The plant of a row. Without an id in a sheet without ids. */
@@ -37,12 +38,12 @@ export interface RowPlan {
 }
 
 /** Yields the rows as the plan takes them. */
-export async function* plannedRows(
-  rows: AsyncIterable<CsvRow> | Iterable<CsvRow>,
-  mapping: Mapping,
-): AsyncGenerator<CsvRow, void> {
+export async function* plannedRows(pieces: Pieces<CsvRow>, mapping: Mapping): Pieces<CsvRow> {
   const [genera, tags] = [FromAbove.genus(mapping), new FromAbove(mapping.fillsTags === true ? mapping.tag : undefined)]
-  for await (const row of rows) yield tags.fill(genera.fill(row))
+  function* filled(rows: Iterable<CsvRow>): Generator<CsvRow, void> {
+    for (const row of rows) yield tags.fill(genera.fill(row))
+  }
+  for await (const rows of pieces) yield filled(rows)
 }
 
 /**
@@ -52,14 +53,23 @@ export async function* plannedRows(
  * @param reasonOf words why a row has none
  */
 export async function* plantsOf(
-  rows: AsyncIterable<CsvRow>,
+  pieces: Pieces<CsvRow>,
   plan: RowPlan,
   look?: SheetLook,
   reasonOf = ({ message }: AppError): string => message,
-): AsyncGenerator<PlantRow, void> {
-  for await (const row of plannedRows(rows, plan.mapping)) {
+): Pieces<PlantRow> {
+  for await (const rows of plannedRows(pieces, plan.mapping)) yield plantsIn(rows, plan, look, reasonOf)
+}
+
+function* plantsIn(
+  rows: Iterable<CsvRow>,
+  { mapping, columns }: RowPlan,
+  look: SheetLook | undefined,
+  reasonOf: (error: AppError) => string,
+): Generator<PlantRow, void> {
+  for (const row of rows) {
     try {
-      const plant = plantOf(row, plan.mapping, plan.columns)
+      const plant = plantOf(row, mapping, columns)
       look?.take(row)
       yield { row, plant }
     } catch (error) {
@@ -71,19 +81,21 @@ export async function* plantsOf(
 
 /** Divides plants into parts of at most so many, which end with the plant that fills them with UTF-16 units of text. */
 export async function* partsOf<Row extends Pick<PlantRow, 'plant'>>(
-  plants: AsyncIterable<Row>,
+  pieces: Pieces<Row>,
   most: number,
   mostText = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<readonly Row[], void> {
   let part: Row[] = []
   let text = 0
-  for await (const each of plants) {
-    part.push(each)
-    text += each.plant.name.length + (each.plant.tag?.length ?? 0)
-    if (part.length < most && text < mostText) continue
-    yield part
-    part = []
-    text = 0
+  for await (const plants of pieces) {
+    for (const each of plants) {
+      part.push(each)
+      text += each.plant.name.length + (each.plant.tag?.length ?? 0)
+      if (part.length < most && text < mostText) continue
+      yield part
+      part = []
+      text = 0
+    }
   }
   if (part.length > 0) yield part
 }

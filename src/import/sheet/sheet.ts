@@ -133,11 +133,17 @@ function widthOf(rows: readonly CsvRow[], least: number): number {
 
 const lastFilled = (cells: CsvRow['cells']): number => cells.findLastIndex((cell) => !isNothing(cell))
 
+/**
+ * What a sheet has, piece by piece of its file. Read each piece to its end before the next one: an iterator that awaits
+ * for each row takes a tenth of the processor time of an import.
+ */
+export type Pieces<T> = AsyncGenerator<Iterable<T>, void>
+
 /** Yields the rows below the header, without blank ones. */
-export async function* rowsOf(sheet: Sheet): AsyncGenerator<CsvRow, void> {
+export async function* rowsOf(sheet: Sheet): Pieces<CsvRow> {
   const rows = rowsBy(sheet.separator, sheet.isQuoted)
-  for await (const text of textsOf(sheet.file, sheet.encoding)) yield* plantRows(rows.divide(text), sheet)
-  yield* plantRows(rows.end(), sheet)
+  for await (const text of textsOf(sheet.file, sheet.encoding)) yield plantRows(rows.divide(text), sheet)
+  yield plantRows(rows.end(), sheet)
 }
 
 type Form = Pick<Sheet, 'separator' | 'hasCurlyMarks'>

@@ -11,6 +11,7 @@ import { openSheet, rowsOf, type Sheet } from '../../../web/src/import/sheet.ts'
 import { say } from '../../../web/src/language/language.ts'
 import { said } from '../../../web/src/page/said.ts'
 import { tempFolder } from '../../support/files.ts'
+import { allOf } from '../../support/sheets.ts'
 
 const sheetOf = (text: string | Uint8Array<ArrayBuffer>, chosen?: Reading): Promise<Sheet> =>
   openSheet(new File([text], 'plants.csv'), chosen)
@@ -27,7 +28,7 @@ async function guessed(text: string): Promise<readonly [id: string, name: string
 async function plantsIn(text: string, chosen?: Reading): Promise<readonly (RowPlant | string)[]> {
   const sheet = await sheetOf(text, chosen)
   const mapping = guess(sheet.columns, sheet.below, sheet.header !== 0)
-  return Array.fromAsync(rowsOf(sheet), (row) => plantIn(row, mapping, sheet.columns))
+  return allOf(rowsOf(sheet), (row) => plantIn(row, mapping, sheet.columns))
 }
 
 const LONG = 'Whether it is listed and if so in which book and since when'
@@ -281,9 +282,8 @@ test('rows may take the tag of the row above where the first has one, each stand
     [['bed 1', 'bed 2', 'bed 3', ''], 0],
   ] as const) {
     const look = new SheetLook({ id: undefined, name: [0], tag: 1 }, ['Name', 'Bed'])
-    for await (const row of rowsOf(await sheetOf(`Name,Bed\n${tags.map((tag) => `Abies,${tag}\n`).join('')}`))) {
-      look.take(row)
-    }
+    const sheet = await sheetOf(`Name,Bed\n${tags.map((tag) => `Abies,${tag}\n`).join('')}`)
+    await allOf(rowsOf(sheet), (row) => look.take(row))
     assert.equal(look.findings.tagsAbove, count, tags.join())
   }
 })
@@ -316,7 +316,7 @@ suite('the page divides a sheet into cells', () => {
     writeFileSync(path, 'id,name\n1,Fern\n')
     const sheet = await openSheet(new File([await openAsBlob(path)], 'plants.csv'))
     writeFileSync(path, 'id,name\n1,Fern\n2,Moss\n')
-    const fault = await Array.fromAsync(rowsOf(sheet), () => {}).catch(said)
+    const fault = await allOf(rowsOf(sheet), () => {}).catch(said)
     assert.equal(fault, 'The file was changed or is gone. Choose it again.')
   })
 })

@@ -6,7 +6,7 @@ import type { Encoding } from '../../../src/import/sheet/guess-encoding.ts'
 import { plannedRows, type RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
 import { plantIn } from '../../../web/src/import/plant-row.ts'
 import { rowsOf } from '../../../web/src/import/sheet.ts'
-import { SHEETS as FILES, openAsPage } from '../../support/sheets.ts'
+import { allOf, SHEETS as FILES, openAsPage } from '../../support/sheets.ts'
 
 /** What the page must make of a file: the row with the names of columns, the columns, and the plants. */
 interface Expected {
@@ -597,7 +597,7 @@ async function read(name: string): Promise<Required<Expected>> {
   const { columns, below, encoding, isQuoted, header } = sheet
   const mapping = guess(columns, below, header !== 0)
   const named = (at: number | undefined): string => (at === undefined ? '' : (columns[at] ?? ''))
-  const rows = await Array.fromAsync(plannedRows(rowsOf(sheet), mapping), (row) => plantIn(row, mapping, columns))
+  const rows = await allOf(plannedRows(rowsOf(sheet), mapping), (row) => plantIn(row, mapping, columns))
   return {
     encoding,
     isQuoted,

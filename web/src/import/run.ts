@@ -5,6 +5,7 @@ import { DecidedRows, type Decisions } from '../../../src/import/sheet/decided-r
 import { type Findings as Look, MOST_LISTED, type RefusedRow, SheetLook } from '../../../src/import/sheet/look.ts'
 import { RowNotes, type RowWithId } from '../../../src/import/sheet/recall.ts'
 import { IN_LIST, rowText } from '../../../src/import/sheet/row-text.ts'
+import type { Pieces } from '../../../src/import/sheet/sheet.ts'
 import { type PlantRow, partsOf, plannedRows, plantsOf, type RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
 import { say } from '../language/language.ts'
 import { newAction } from '../offline/new-action.ts'
@@ -213,18 +214,22 @@ export class ImportRun {
 
   /** Yields the rows of the sheet with their ids: those that the service assigned, and those of plants stored before. */
   async *rowsWithIds(): AsyncGenerator<RowWithId, void> {
-    for await (const { row } of this.#readable()) {
-      const id = this.#idOf(row.number)
-      if (id !== undefined) yield { row, id }
+    for await (const plants of this.#readable()) {
+      for (const { row } of plants) {
+        const id = this.#idOf(row.number)
+        if (id !== undefined) yield { row, id }
+      }
     }
   }
 
   /** Yields the refused rows of the sheet, with the reasons. */
   async *refusedRows(): AsyncGenerator<{ readonly row: CsvRow; readonly reason: string }, void> {
-    for await (const row of plannedRows(rowsOf(this.#sheet), this.#plan.mapping)) {
-      const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns)
-      const reason = typeof plant === 'string' ? plant : this.#refused.get(row.number)?.reason
-      if (reason !== undefined) yield { row, reason }
+    for await (const rows of plannedRows(rowsOf(this.#sheet), this.#plan.mapping)) {
+      for (const row of rows) {
+        const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns)
+        const reason = typeof plant === 'string' ? plant : this.#refused.get(row.number)?.reason
+        if (reason !== undefined) yield { row, reason }
+      }
     }
   }
 
@@ -321,23 +326,30 @@ export class ImportRun {
     return this.#refused.has(row) ? undefined : this.#decided.idOf(row)
   }
 
-  #readable(look?: SheetLook): AsyncIterable<PlantRow> {
+  #readable(look?: SheetLook): Pieces<PlantRow> {
     return plantsOf(rowsOf(this.#sheet), { ...this.#plan, columns: this.#sheet.columns }, look, reasonOf)
   }
 
   /** Yields the plants to import but for changes of stored ones, without the first ones. */
-  async *#rest(signal: AbortSignal, skipped: number): AsyncGenerator<Numbered, void> {
+  async *#rest(signal: AbortSignal, skipped: number): Pieces<Numbered> {
     this.#notes = new RowNotes(this.#sheet.columns, this.#plan.mapping)
     this.#plants = []
-    let number = 0
-    for await (const each of this.#readable()) {
+    let left = skipped
+    for await (const plants of this.#readable()) {
       signal.throwIfAborted()
+      const added = [...this.#added(plants)]
+      yield left === 0 ? added : added.slice(left)
+      left = Math.max(0, left - added.length)
+    }
+  }
+
+  *#added(plants: Iterable<PlantRow>): Generator<PlantRow, void> {
+    for (const each of plants) {
       if (this.#assignsIds) this.#notes.take(each.row)
-      const row = each.row.number
+      const { number: row } = each.row
       if (!this.#decided.isAdded(row)) continue
-      if (this.#assignsIds && number < MOST_KEPT) this.#plants.push({ row, plant: each.plant })
-      if (number >= skipped) yield each
-      number += 1
+      if (this.#assignsIds && this.#plants.length < MOST_KEPT) this.#plants.push({ row, plant: each.plant })
+      yield each
     }
   }
 

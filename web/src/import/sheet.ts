@@ -2,6 +2,7 @@ import type { CsvRow } from '../../../src/import/csv-rows.ts'
 import {
   type Sheet as AnySheet,
   openSheet as openAnySheet,
+  type Pieces,
   type Reading,
   rowsOf as rowsOfAny,
 } from '../../../src/import/sheet/sheet.ts'
@@ -26,7 +27,7 @@ export async function openSheet(file: File, chosen?: Reading): Promise<Sheet> {
 }
 
 /** Yields the rows below the header, without blank ones. */
-export async function* rowsOf(sheet: Sheet): AsyncGenerator<CsvRow, void> {
+export async function* rowsOf(sheet: Sheet): Pieces<CsvRow> {
   try {
     yield* rowsOfAny(sheet)
   } catch (error) {
