@@ -171,11 +171,7 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     const again = Array.from({ length: 90 }, (_, i) => `${i % 60},Rosa ${i}`).join('\n')
     const twice = await importing(t, 'a.csv', `Nr,Plant\n${again}\n`)
     assert.match(twice.stderr, /--columns 'name=Plant'/)
-    const filled = await importing(
-      t,
-      'a.csv',
-      `Plant,Bed,Dry,Sown\nAbies,A,FALSE,FALSE\n${',,FALSE,FALSE\n'.repeat(9)}`,
-    )
+    const filled = await importing(t, 'a.csv', `Plant,Bed,Dry\nAbies,A,FALSE\n${',,FALSE\n'.repeat(9)}`)
     assert.match(filled.stderr, /: say which columns hold the plants/)
     const without = await importing(t, 'a.xlsx', readFileSync(sheetPath('formula-name.xlsx')))
     assert.match(without.stderr, /most rows would be refused \(row 2: D2 is a formula without a value: .*\); say which/)
@@ -261,13 +257,7 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     code: number,
     message: RegExp,
   ])[] = [
-    [
-      'a member that no plant has',
-      FILE,
-      '--columns name=Plant,height=Bed',
-      2,
-      /^plantstore: --columns must be id=…, n/,
-    ],
+    ['a member of no plant', FILE, '--columns name=Plant,height=Bed', 2, /^plantstore: --columns must be id=…, n/],
     ['a column that the sheet lacks', FILE, '--columns name=Name', 1, /names the column "Name"; it has "Plant", "Bed"/],
     ['an update without ids', FILE, '--columns name=Plant --mode update', 2, /--mode update: needs rows with ids/],
     ['ids for rows that have some', 'id,name\n1,a\n', '--ids assign', 2, /--ids: the file has a column of ids/],

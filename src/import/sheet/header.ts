@@ -23,7 +23,7 @@ export function headerIn(rows: readonly CsvRow[]): number {
     .filter(({ fault }) => fault === undefined)
     .map((row) => ({ ...row, cells: row.cells.slice(0, MOST_COMPARED) }))
   const width = Math.max(0, ...readable.map(filled))
-  const table = readable.filter((row) => width === 1 || filled(row) > 1)
+  const table = readable.filter((row, i) => width === 1 || (filled(row) > 1 && (i > 0 || !isCount(row))))
   // The names of the columns of another list may stand below.
   const plants = table.filter(({ cells }) => !areColumnNames(cells))
   const scores = table.map((row, i) => {
@@ -67,6 +67,9 @@ const hasSeries = ({ cells }: CsvRow): boolean =>
   cells.some(
     (cell = '', at) => /\d/.test(cell) && [1, 2].every((step) => cells[at + step]?.trim() === `${Number(cell) + step}`),
   )
+
+/** Whether a row is numbers of the columns, which programs save above their names. */
+const isCount = (row: CsvRow): boolean => hasSeries(row) && !row.cells.some((cell = '') => /\p{L}/u.test(cell))
 
 const filled = ({ cells }: CsvRow): number => cells.filter((cell) => !isNothing(cell)).length
 

@@ -41,6 +41,7 @@ suite('the page finds the names of the columns', () => {
     ['below a title', 'Plants of the nursery\n\nNr.;Pflanze;Kategorie\n1;Abies;Baum\n', 3],
     ['below titles of several cells', 'Nursery,Stand 2026,\nAll plants,,\nId,Name,Tag\n1,Abies,\n', 3],
     ['below a title as spreadsheets fill it up', 'My plants,,\n,,\nPlant,Place,Height\nAbies,bed,2\n', 3],
+    ['below numbers of columns', '0,1,2\nWas,Pflanze,Höhe\na,Abies,2\nb,Acer,3\n', 2],
     ['in a column alone', 'Pflanze\nAbies\nBetula\n', 1],
     ['with names that nobody knows, above numbers', 'Was,Wieviel\nAbies,10\nBetula,12\n', 1],
     ['below a title, with names that nobody knows', 'Garten,\n,\nWas,Wieviel\nAbies,10\nBetula,12\n', 3],
