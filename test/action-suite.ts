@@ -283,6 +283,9 @@ function undoTests(suite: Suite): void {
     await store.importPlants([plant(1n, 'a'), plant(2n, 'a')], 'add', work)
     await store.importPlants([plant(1n, 'b'), plant(2n, 'b')], 'update', work)
     await store.importPlants([plant(1n, 'else'), plant(2n, 'else')], 'update', OTHER)
+    // So many that another step of the undo reaches the changes before them.
+    const between = Array.from({ length: 1500 }, (_, i) => plant(BigInt(10 + i)))
+    await store.importPlants(between, 'add', work)
     await store.importPlants([plant(1n, 'c'), plant(2n, 'c')], 'update', work)
     await replace(store, plant(2n, 'last'), OTHER)
     const left = [
@@ -291,7 +294,7 @@ function undoTests(suite: Suite): void {
     ]
     for (let i = 0; i < 2; i++) {
       const report = await undo(store, 'work', undoing('back', 'work'))
-      assert.deepEqual(report, { restored: 1, left: report.left })
+      assert.deepEqual(report, { restored: 1 + between.length, left: report.left })
       const shown = report.left.toSorted((a, b) => Number(a.id - b.id))
       assert.deepEqual(shown, left)
       const expected = left.map((each) => each.plant)
