@@ -114,7 +114,8 @@ test('a page of tags of very different frequency reads few more entries of these
   const plants = Array.from({ length: 20_000 }, (_, i) => plant(BigInt(i), 'x', i < 19_700 ? 'bed' : `bed ${i}`))
   const reader = readerOf(t, filled(t, plants))
   const { mock } = t.mock.method(StatementCache.prototype, 'all')
-  run(reader.listPlants({ tags: [], tagPrefix: 'bed', words: [], order: 'id', after: undefined }, 1000, false))
+  const query = { tags: [], tagPrefix: 'bed', words: [], order: 'id', after: undefined } as const
+  assert.deepEqual(run(reader.listPlants(query, 1000, false)).value, columnsOf(plants.slice(0, 1000)))
   const read = mock.calls.filter((call) => call.arguments[0].includes('FROM tags WHERE'))
   const entries = read.reduce((sum, call) => sum + (call.result?.length ?? 0), 0)
   assert.ok(entries >= 1000 && entries < 4000, `${entries} entries`)
