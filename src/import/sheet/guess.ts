@@ -31,7 +31,10 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[], isLis
   const [genus, species] = [ofGenus ?? beside?.[0], ofSpecies ?? beside?.[1]]
   const named = ownNames(rows, placesOf('name'), genus, species)
   const isOfSpecies = species !== undefined && isLatin(rows, latinIn(rows, species))
-  const others = keys.flatMap((key, at) => (at === species || mayHaveNames(key, named === undefined) ? [at] : []))
+  // Keys of programs, such as `abies_alba`, are names if no column has better ones.
+  const keyed = rows.filter(({ cells }) => /^\p{Ll}+_[\p{Ll}_]+$/u.test(cells[named ?? -1] ?? ''))
+  const isAlone = named === undefined || 2 * keyed.length > rows.length
+  const others = keys.flatMap((key, at) => (at === species || mayHaveNames(key, isAlone) ? [at] : []))
   const latin = named === undefined && isOfSpecies ? undefined : latinAmong(rows, others, genus, named)
   const whole = latin ?? named
   const own = placesOf('name').find((at) => at !== whole && !areCodes(rows, at))

@@ -23,7 +23,8 @@ export function headerIn(rows: readonly CsvRow[]): number {
     .filter(({ fault }) => fault === undefined)
     .map((row) => ({ ...row, cells: row.cells.slice(0, MOST_COMPARED) }))
   const width = Math.max(0, ...readable.map(filled))
-  const table = readable.filter((row, i) => width === 1 || (filled(row) > 1 && (i > 0 || !isCount(row))))
+  const count = readable.find((row, i) => i === 0 && isCount(row))
+  const table = readable.filter((row) => width === 1 || (filled(row) > 1 && row !== count))
   // The names of the columns of another list may stand below.
   const plants = table.filter(({ cells }) => !areColumnNames(cells))
   const scores = table.map((row, i) => {
@@ -42,19 +43,21 @@ export function headerIn(rows: readonly CsvRow[]): number {
   const own = from > 0 || (scores[0] ?? 0) > 1 ? scores.slice(0, end === -1 ? undefined : end) : scores
   const best = Math.max(0, ...own)
   if (best > 0) return table[own.lastIndexOf(best)]?.number ?? 0
-  const [first] = table
-  if (first === undefined || width === 1) return 0
-  if (areColumnNames(first.cells) || first.cells.every((cell) => DBASE.test(cell ?? ''))) return first.number
+  const [first, second] = table
+  if (first === undefined) return 0
+  if (areColumnNames(first.cells) || (isOfProgram(first) && !isOfProgram(second))) return first.number
+  if (width === 1) return 0
   const numbers = columnsOfNumbers(first, plants)
   const isHeader =
     numbers > 0
       ? !hasValue(first, plants, numbers < SEVERAL ? MAX_NAME : LONGEST)
       : differs(first, plants) && !looksLikePlant(first, plants)
-  return isHeader ? first.number : 0
+  return (isHeader ? first : count)?.number ?? 0
 }
 
-/** The kind and the width of a column, which LibreOffice saves with its name where the sheet was one of dBase. */
-const DBASE = /,[A-Z],\d+(?:,\d+)?$/
+/** Whether R named the columns, or LibreOffice saved the kind and the width of each for a sheet of dBase. */
+const isOfProgram = (row: CsvRow | undefined): boolean =>
+  row?.cells.join() === 'x' || (row?.cells.every((cell = '') => /^[VX]\d+$|,[A-Z],\d+(?:,\d+)?$/.test(cell)) ?? false)
 
 const SEVERAL_WORDS = /\p{L}[\s_.]+\p{L}/u
 

@@ -41,6 +41,8 @@ suite('the page finds the names of the columns', () => {
     ['below a title', 'Plants of the nursery\n\nNr.;Pflanze;Kategorie\n1;Abies;Baum\n', 3],
     ['below titles of several cells', 'Nursery,Stand 2026,\nAll plants,,\nId,Name,Tag\n1,Abies,\n', 3],
     ['below a title as spreadsheets fill it up', 'My plants,,\n,,\nPlant,Place,Height\nAbies,bed,2\n', 3],
+    ['that are numbers', '0,1,2\n0,Abies alba,x\n1,Acer rubrum,y\n', 1],
+    ['as R writes them', 'x\nAbies alba\nAcer rubrum\n', 1],
     ['below numbers of columns', '0,1,2\nWas,Pflanze,Höhe\na,Abies,2\nb,Acer,3\n', 2],
     ['in a column alone', 'Pflanze\nAbies\nBetula\n', 1],
     ['with names that nobody knows, above numbers', 'Was,Wieviel\nAbies,10\nBetula,12\n', 1],
@@ -177,6 +179,7 @@ suite('the page knows the usual names of columns', () => {
     assert.deepEqual(await guessed(rank), ['', 'Taxon + Subspecies', ''])
     assert.deepEqual(await guessed('Taxon,Subspecies\nAcer rubrum subsp. rubrum,rubrum\n'), ['', 'Taxon', ''])
     assert.deepEqual(await guessed('Name,Beet\n1,Dill,a\n2,Anis,b\n4,Mohn,\n'), ['', 'Name', 'Beet'])
+    assert.deepEqual(await guessed('name,label\nacer_rubrum,Acer rubrum\n'), ['', 'label', ''])
     assert.deepEqual(await guessed('Latin,Name\nBeta vulgaris,Red\nBeta vulgaris,Gold\n'), ['', 'Latin + Name', ''])
     assert.equal((await sheetOf(`${'Acer rubrum,x\n'.repeat(25)}Rosa canina,x,x,x\n`)).columns.length, 4)
   })
