@@ -10,7 +10,8 @@ import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
 import { notTestedHere } from '../support/not-tested.ts'
 import { type Outcome, Program, run } from '../support/process.ts'
-import { SECRET, withService } from '../support/service.ts'
+import { SECRET } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { inCommon, readAsPage, SHEETS, sheetPath } from '../support/sheets.ts'
 import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
 import { rowsOf, workbook, zip } from '../support/workbook.ts'
@@ -290,8 +291,7 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     assert.deepEqual(named(folder), ['Fern'])
   })
 
-  test('goes through a service, which assigns the ids, with the rows as the sheet has them', async (t) => {
-    const service = await withService(t)
+  onService('goes through a service, which assigns the ids, with the rows as in the sheet', async (service, t) => {
     const folder = tempFolder(t)
     writeFileSync(join(folder, 'a.csv'), 'List\nPlant;Bed\nFern;A\n;B\nFern;A\nTotal;2\n')
     writeFileSync(join(folder, 'b.csv'), 'List\nNo.;Plant\n1;Fern\nx;Moss\n7;Moss\n')
@@ -316,8 +316,7 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     assert.deepEqual((await service.plants()).map(({ name }) => name).toSorted(), ['Fern', 'Fern', 'Hoya', 'Moss'])
   })
 
-  test('adds and refuses nothing twice through a service whose answer was lost, not even equal rows', async (t) => {
-    const service = await withService(t)
+  onService('adds and refuses nothing twice where an answer was lost, not even equal rows', async (service, t) => {
     const folder = tempFolder(t)
     writeFileSync(join(folder, 'a.csv'), 'Plant\nFern\nMoss\nFern\nTotal\n')
     const proxy = await cuttingProxy(t, `http://127.0.0.1:${service.port}`, { received: 1, connections: 1 })

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { asksForSignIn, PlantstoreClient, PlantstoreError, PlantstoreUnreachable } from '../../client/src/index.ts'
 import { FOREIGN, Portal } from '../support/portal.ts'
-import { SECRET, withService } from '../support/service.ts'
+import { SECRET } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { all } from './support.ts'
 
 const ID = 'tok_4bXm09TzQ1r'
@@ -73,8 +74,7 @@ suite('no method of the client takes for an answer of the service what comes fro
   }
 })
 
-test('a client that another program answers tries again, and gets the answer of the service', async (t) => {
-  const service = await withService(t)
+onService('a client that another program answers tries again, and gets that of the service', async (service, t) => {
   const portal = await Portal.start(t, service.port)
   for (const [name, foreign] of Object.entries(FOREIGN).filter(([, { isSignIn }]) => isSignIn)) {
     portal.answer = foreign

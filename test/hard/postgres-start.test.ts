@@ -22,12 +22,8 @@ import { poolOf } from '../support/search-plans.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 
-/** Returns the address after a change of its parts. */
-function addressWith(url: string, change: (parts: URL) => void): string {
-  const parts = new URL(url)
-  change(parts)
-  return parts.href
-}
+/** Returns the address with other parts. */
+const addressWith = (url: string, parts: Partial<URL>): string => Object.assign(new URL(url), parts).href
 
 /** Checks that the start fails, makes no file, and prints only one line, with the reason and without the password. */
 async function assertRefused(t: TestContext, url: string, why: RegExp, wait = '0s'): Promise<void> {
@@ -42,42 +38,14 @@ async function assertRefused(t: TestContext, url: string, why: RegExp, wait = '0
 suite('a start on a PostgreSQL store', () => {
   test('fails in one line if waiting cannot help', async (t) => {
     const url = await newDatabase(t)
-    const wrong = addressWith(url, (parts) => {
-      parts.password = 'not-this-one'
-    })
-    await assertRefused(t, wrong, /password authentication failed for user/, '60s')
-    const none = addressWith(url, (parts) => {
-      parts.password = ''
-    })
-    await assertRefused(t, none, /the server asks for a password; set PGPASSWORD/, '60s')
-    await assertRefused(
-      t,
-      addressWith(url, (parts) => {
-        parts.pathname = '/nowhere'
-      }),
-      /database "nowhere" does not exist/,
-      '60s',
-    )
-    await assertRefused(
-      t,
-      addressWith(url, (parts) => {
-        parts.search = '?sslmode=require'
-      }),
-      /does not support SSL/,
-    )
-    await assertRefused(
-      t,
-      addressWith(url, (parts) => {
-        parts.search = '?sslmode=verify-full&sslrootcert=/nowhere/ca.pem'
-      }),
-      /\/nowhere\/ca\.pem can't be read/,
-      '60s',
-    )
-  })
-
-  test('fails if the database cannot store every text', async (t) => {
-    const latin = await newDatabase(t, "TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
-    await assertRefused(t, latin, /has the encoding LATIN1; create one with ENCODING 'UTF8'/)
+    const cases: readonly (readonly [parts: Partial<URL>, why: RegExp, wait?: string])[] = [
+      [{ password: 'not-this-one' }, /password authentication failed for user/],
+      [{ password: '' }, /the server asks for a password; set PGPASSWORD/],
+      [{ pathname: '/nowhere' }, /database "nowhere" does not exist/],
+      [{ search: '?sslmode=require' }, /does not support SSL/, '0s'],
+      [{ search: '?sslmode=verify-full&sslrootcert=/nowhere/ca.pem' }, /\/nowhere\/ca\.pem can't be read/],
+    ]
+    for (const [parts, why, wait = '60s'] of cases) await assertRefused(t, addressWith(url, parts), why, wait)
   })
 
   test('fails if another program has tables of the same names', async (t) => {
@@ -256,10 +224,7 @@ test('a command opens a plain store by one connection', async (t) => {
   const url = await newDatabase(t)
   await (await openStore(t, url)).close()
   const proxy = await tcpProxy(t, Number(new URL(url).port))
-  const through = addressWith(url, (parts) => {
-    parts.hostname = '127.0.0.1'
-    parts.port = String(proxy.port)
-  })
+  const through = addressWith(url, { hostname: '127.0.0.1', port: String(proxy.port) })
   const store = await openAt(readPostgresAddress(through, {}), OPENING)
   await store.close()
   assert.equal(proxy.connections, 1)

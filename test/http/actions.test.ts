@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { contract } from '../support/conforms.ts'
 import { nextOf } from '../support/exchanges.ts'
 import { holds } from '../support/property.ts'
-import { emptyService, errorOf, messageOf, type Service, withService } from '../support/service.ts'
+import { errorOf, messageOf, type Service, withService } from '../support/service.ts'
+import { onEmpty, onService } from '../support/service-tests.ts'
 
-const NDJSON = 'application/x-ndjson'
 const named = (id: string, title?: string) => ({
   'Plantstore-Action': id,
   ...(title === undefined ? {} : { 'Plantstore-Action-Title': title }),
@@ -16,7 +16,7 @@ const rows = (count: number, name: string): string =>
   Array.from({ length: count }, (_, i) => `{"id":${i},"name":"${name} ${i}"}\n`).join('')
 
 const importRows = (service: Service, body: string, headers: Record<string, string> = {}, query = '') =>
-  service.send('POST', `/plants/import${query}`, { headers: { 'Content-Type': NDJSON, ...headers }, body })
+  service.importFile(body, { headers, query })
 
 const undo = (service: Service, id: string, headers: Record<string, string> = {}, query = '') =>
   service.send('POST', `/actions/${id}/undo${query}`, { headers })
@@ -34,8 +34,7 @@ function titlePattern(): string {
 }
 
 suite('actions', () => {
-  test('are what the header names, with the title of the first request, and each answer names them', async () => {
-    const service = await emptyService()
+  onEmpty('are what the header names, with the first title, and each answer names them', async (service) => {
     const headers = named('list-1', encodeURIComponent('Liste größer 100%.csv'))
     const json = { 'Content-Type': 'application/json', ...headers }
     const answers = [
@@ -78,13 +77,10 @@ suite('actions', () => {
     ])
   })
 
-  test('are listed by pages, by their token and by their time', async (t) => {
-    const service = await withService(t)
+  onService('are listed by pages, by their token and by their time', async (service) => {
     const { secret, token } = await service.issueToken(['plants:write'])
     for (let i = 0; i < 5; i++) await importRows(service, `{"id":${i},"name":"x"}`, named(`a${i}`))
-    const headers = { 'Content-Type': NDJSON, ...named('other') }
-    const authorization = `Bearer ${secret}`
-    await service.send('POST', '/plants/import', { authorization, headers, body: '{"id":9,"name":"y"}' })
+    await service.importFile('{"id":9,"name":"y"}', { authorization: `Bearer ${secret}`, headers: named('other') })
     const all = (await actionsOf(service)).map(({ id }) => id)
     assert.deepEqual(all.toSorted(), ['a0', 'a1', 'a2', 'a3', 'a4', 'other'])
     const paged: unknown[] = []
@@ -144,8 +140,7 @@ suite('actions', () => {
     )
   })
 
-  test('refuse a bad id, title, time and cursor, and an id of another token', async () => {
-    const service = await emptyService()
+  onEmpty('refuse a bad id, title, time and cursor, and an id of another token', async (service) => {
     const { secret } = await service.issueToken(['plants:write', 'plants:read'])
     const json = { 'Content-Type': 'application/json' }
     const create = (headers: Record<string, string>, more: { authorization?: string } = {}) =>
@@ -166,9 +161,8 @@ suite('actions', () => {
     assert.equal((await create(named('mine', '%F0%9F%8C%B5'.repeat(200)))).status, 200)
     const refused = await create(named('mine'), { authorization: `Bearer ${secret}` })
     assert.deepEqual([refused.status, errorOf(refused)], [409, 40907])
-    const headers = { 'Content-Type': NDJSON, ...named('mine') }
-    const sending = { authorization: `Bearer ${secret}`, headers, body: '{"id":8,"name":"y"}' }
-    assert.equal(errorOf(await service.send('POST', '/plants/import', sending)), 40907)
+    const sending = { authorization: `Bearer ${secret}`, headers: named('mine') }
+    assert.equal(errorOf(await service.importFile('{"id":8,"name":"y"}', sending)), 40907)
     assert.equal((await service.plants()).length, 1)
     for (const query of [
       '?since=yesterday',
@@ -188,8 +182,7 @@ suite('actions', () => {
 })
 
 suite('the undo of an action', () => {
-  test('is tried by a dry run, done once whatever its retries, and undone again', async () => {
-    const service = await emptyService()
+  onEmpty('is tried by a dry run, done once whatever its retries, and undone again', async (service) => {
     await importRows(service, rows(600, 'old'))
     const before = await service.plants()
     await importRows(service, rows(700, 'new'), named('work'), '?mode=update')
@@ -213,8 +206,7 @@ suite('the undo of an action', () => {
     assert.deepEqual(await service.plants(), after)
   })
 
-  test('by a token that may only write names the plants that stay, without their texts', async () => {
-    const service = await emptyService()
+  onEmpty('by a token that may only write names the plants that stay, without their texts', async (service) => {
     const { secret } = await service.issueToken(['plants:write'])
     await importRows(service, rows(2, 'x'), named('rows'))
     const body = '{"name":"secret"}'
@@ -226,8 +218,7 @@ suite('the undo of an action', () => {
     assert.deepEqual(await left(), [{ id: 1, plant: { id: 1, name: 'secret' } }])
   })
 
-  test('is a line of the audit log, with both actions and what it did', async (t) => {
-    const service = await withService(t)
+  onService('is a line of the audit log, with both actions and what it did', async (service) => {
     await importRows(service, rows(3, 'x'), named('work'))
     await undo(service, 'work', named('back'))
     const line = JSON.parse(service.audited.findLast((each) => each.includes('undoAction')) ?? '{}') as object
@@ -235,8 +226,7 @@ suite('the undo of an action', () => {
     assert.deepEqual({ ...line, ...expected }, line)
   })
 
-  test('is no path while the log is switched off, and headers then name nothing', async () => {
-    const service = await emptyService({ changesKeep: '0s' })
+  onEmpty('is no path while the log is off, and headers then name nothing', { changesKeep: '0s' }, async (service) => {
     const json = { 'Content-Type': 'application/json', ...named('a') }
     const { status, headers } = await service.send('POST', '/plants', { headers: json, body: '{"id":7,"name":"x"}' })
     assert.deepEqual([status, headers['plantstore-action']], [200, undefined])

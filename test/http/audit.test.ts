@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { AppError } from '../../src/domain/errors.ts'
-import { CONFIGURED_TOKEN } from '../../src/domain/token.ts'
 import { AuditLog } from '../../src/http/answer/audit-log.ts'
+import { TESTER } from '../support/actor.ts'
 import { standingTime } from '../support/clock.ts'
 import { contract } from '../support/conforms.ts'
 import { untilStored } from '../support/import.ts'
 import { openImport, untilIdle } from '../support/long-work.ts'
-import { emptyService, SECRET, type Service } from '../support/service.ts'
+import { SECRET, type Service } from '../support/service.ts'
 import { onEmpty, onService } from '../support/service-tests.ts'
 import { as, createdToken, NEW, revoke } from '../support/tokens.ts'
 
@@ -60,15 +60,21 @@ suite('the audit log', () => {
     }
   })
 
-  test('has the address of each request, also where several use one token', () => {
+  test('has the address and the actor of each line, also where one of them is as before', () => {
     const lines: string[] = []
     const log = new AuditLog({ write: (line) => lines.push(line) })
-    const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.1']
-    for (const address of addresses) log.write({ operation: 'x', outcome: 'done', actor: CONFIGURED_TOKEN, address })
-    assert.deepEqual(
-      lines.map((line) => (JSON.parse(line) as Line)['address']),
-      addresses,
-    )
+    const other = { id: 'tok_other', name: 'another' }
+    const uses = [
+      [TESTER, '192.0.2.1'],
+      [TESTER, '192.0.2.2'],
+      [other, '192.0.2.2'],
+      [TESTER, '192.0.2.2'],
+    ] as const
+    for (const [actor, address] of uses) log.write({ operation: 'createPlant', outcome: 'created', actor, address })
+    const seen = lines.map((line) => JSON.parse(line) as { token: string; address: string })
+    const found = seen.map(({ token, address }) => [token, address])
+    const expected = uses.map(([{ id }, address]) => [id, address])
+    assert.deepEqual(found, expected)
   })
 
   onEmpty('has a line at the start of an import, and a line with its counts at the end', async (service) => {
@@ -166,8 +172,7 @@ suite('the audit log', () => {
     assert.equal(linesOf(service, before)[0]?.['req'], refused.headers['x-request-id'])
   })
 
-  test('has one line a minute about the refusals of an operation to a token, and counts those between', async (t) => {
-    const service = await emptyService()
+  onEmpty('has one line a minute about refusals of an operation to a token, and counts others', async (service, t) => {
     const { secret, id, name } = await createdToken(service, { ...NEW, scopes: ['plants:read'] })
     const other = await createdToken(service, { ...NEW, name: 'another', scopes: ['plants:write'] })
     const before = service.audited.length
@@ -197,8 +202,7 @@ suite('the audit log', () => {
     assert.equal(lines[0]?.['req'], '0')
   })
 
-  test('has no lines about reads, unknown clients and refusals under load', async (t) => {
-    const service = await emptyService({ rateLimit: '1' })
+  onEmpty('has no lines of reads, unknown clients and refusals under load', { rateLimit: '1' }, async (service, t) => {
     standingTime(t)
     const { secret } = await service.issueToken(['plants:read', 'plants:write'])
     await service.send('GET', '/plants/1', as(secret))

@@ -12,6 +12,7 @@ import { AddressLimit, RateLimiter } from '../../src/http/auth/limits.ts'
 import { Exchange } from '../../src/http/request/exchange.ts'
 import { TESTER } from '../support/actor.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 /** The clock of the test, in milliseconds. */
 function clock(t: TestContext): { now: number } {
@@ -49,25 +50,6 @@ function revokedUses(t: TestContext) {
 
 const list = (service: Service, secret: string, scheme = 'Bearer') =>
   service.send('GET', '/plants', { authorization: `${scheme} ${secret}` })
-
-suite('the audit log', () => {
-  test('has the address and the actor of each line, also where one of them is as before', () => {
-    const lines: string[] = []
-    const log = new AuditLog({ write: (line) => lines.push(line) })
-    const other = { id: 'tok_other', name: 'another' }
-    const uses = [
-      [TESTER, '192.0.2.1'],
-      [TESTER, '192.0.2.2'],
-      [other, '192.0.2.2'],
-      [TESTER, '192.0.2.2'],
-    ] as const
-    for (const [actor, address] of uses) log.write({ operation: 'createPlant', outcome: 'created', actor, address })
-    const seen = lines.map((line) => JSON.parse(line) as { token: string; address: string })
-    const found = seen.map(({ token, address }) => [token, address])
-    const expected = uses.map(([{ id }, address]) => [id, address])
-    assert.deepEqual(found, expected)
-  })
-})
 
 suite('the memory of tokens and addresses', () => {
   test('is bounded: the oldest entry makes room, and updating an entry makes it the newest', () => {
@@ -166,8 +148,7 @@ suite('the memory of tokens and addresses', () => {
 })
 
 suite('the cost of bad tokens', () => {
-  test('is no look-up for a malformed token', async (t) => {
-    const service = await withService(t, { authFailureLimit: undefined })
+  onService('is no look-up for a malformed token', { authFailureLimit: undefined }, async (service, t) => {
     const lookUps = countLookUps(t, service)
     const unknown = makeSecret()
     for (const bad of ['', 'nonsense', 'ps_', unknown.slice(0, -1), `${unknown}0`, 'x'.repeat(5000)]) {

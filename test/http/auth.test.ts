@@ -173,8 +173,7 @@ suite('the rate of a token', () => {
     }
   })
 
-  test('is limited per token, and every answer says how many requests are left', async (t) => {
-    const service = await withService(t, { rateLimit: '2' })
+  onService('is limited per token, and each answer says how many are left', { rateLimit: '2' }, async (service, t) => {
     const move = movableTime(t)
     const { secret } = await service.issueToken(['plants:write'])
     const first = await service.create(PLANT)

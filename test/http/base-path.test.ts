@@ -5,6 +5,7 @@ import { callTool } from '../support/agents.ts'
 import { contract } from '../support/conforms.ts'
 import { Issuer } from '../support/issuer.ts'
 import { emptyService, errorOf, type Service, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 const OPEN = { authorization: null }
 const HTML = { ...OPEN, headers: { Accept: 'text/html' } }
@@ -88,8 +89,7 @@ suite('a service whose --public-url has a path', () => {
     }
   })
 
-  test('has it in several parts', async (t) => {
-    const service = await withService(t, { publicUrl: 'http://example.org/my.garden/plants/' })
+  onService('has it in several parts', { publicUrl: 'http://example.org/my.garden/plants/' }, async (service) => {
     assert.equal((await service.send('GET', '/my.garden/plants/plants')).status, 200)
     assert.equal(errorOf(await service.send('GET', '/my-garden/plants/plants')), 40401, 'the dot is no pattern')
     assert.equal(

@@ -6,6 +6,7 @@ import { CODINGS, type Coding } from '../../src/http/request/head.ts'
 import { patch, put } from '../support/exchanges.ts'
 import { boundIn } from '../support/scrape.ts'
 import { emptyService, type Service, withService } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 const DECODERS: Readonly<Record<Coding, (bytes: Buffer) => Buffer>> = {
   zstd: (bytes) => zstdDecompressSync(bytes),
@@ -40,7 +41,7 @@ suite('an answer of a kilobyte or more', () => {
     assert.equal(boundIn(body, 'compression-limit'), 0)
   })
 
-  test('is compressed in the coding that the client asks for, and decompresses to the same text', async () => {
+  test('is compressed in the coding that its client asks for, and decompresses to the same text', async () => {
     const service = await emptyService()
     await service.create({ id: 1, name: NAME })
     const paths = [
@@ -64,8 +65,7 @@ suite('an answer of a kilobyte or more', () => {
     }
   })
 
-  test('has the same headers for HEAD as for GET', async () => {
-    const service = await emptyService()
+  onEmpty('has the same headers for HEAD as for GET', async (service) => {
     await service.create({ id: 1, name: NAME })
     const headers = { 'Accept-Encoding': 'gzip' }
     const get = await service.send('GET', '/plants/1', { headers })
@@ -75,8 +75,7 @@ suite('an answer of a kilobyte or more', () => {
     }
   })
 
-  test('has a different entity tag in each coding, and preconditions accept each of them', async () => {
-    const service = await emptyService()
+  onEmpty('has a different entity tag in each coding, and preconditions accept each of them', async (service) => {
     await service.create({ id: 1, name: NAME })
     const { etag = '' } = (await service.send('GET', '/plants/1')).headers
     const gzip = { 'Accept-Encoding': 'gzip' }
@@ -94,8 +93,7 @@ suite('an answer of a kilobyte or more', () => {
   })
 })
 
-test('shorter answers and refusals are sent uncompressed', async () => {
-  const service = await emptyService()
+onEmpty('shorter answers and refusals are sent uncompressed', async (service) => {
   const headers = { 'Accept-Encoding': 'gzip, br, zstd' }
   const created = await service.create({ id: 1, name: 'x' }, { headers })
   assert.deepEqual([created.body, created.headers['content-encoding']], ['{"name":"x"}', undefined])

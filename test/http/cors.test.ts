@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { raw } from '../support/raw.ts'
-import { emptyService, withService } from '../support/service.ts'
+import { withService } from '../support/service.ts'
+import { onEmpty, onService } from '../support/service-tests.ts'
 
 const GARDEN = 'https://garden.example'
 const preflight = (Origin: string) => ({
@@ -11,8 +12,7 @@ const preflight = (Origin: string) => ({
 const ofCors = (headers: object) => Object.keys(headers).filter((name) => name.startsWith('access-control-'))
 
 suite('scripts of other origins', () => {
-  test('may use nothing by default', async () => {
-    const service = await emptyService()
+  onEmpty('may use nothing by default', async (service) => {
     const read = await service.send('GET', '/plants', { headers: { Origin: GARDEN } })
     assert.deepEqual(
       [read.status, ofCors(read.headers), read.headers.vary],
@@ -84,8 +84,7 @@ suite('scripts of other origins', () => {
     }
   })
 
-  test('get preflight headers only in a preflight', async (t) => {
-    const service = await withService(t, { corsOrigins: GARDEN })
+  onService('get preflight headers only in a preflight', { corsOrigins: GARDEN }, async (service) => {
     const { headers } = await service.send('OPTIONS', '/plants', { headers: { Origin: GARDEN }, authorization: null })
     assert.deepEqual(ofCors(headers).toSorted(), ['access-control-allow-origin', 'access-control-expose-headers'])
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 /**
  * Milliseconds of processor time, which the client shares. A fast machine needs less than 50; this limit is
@@ -20,8 +20,7 @@ const REQUESTS: readonly [what: string, type: string, path: string, body: string
 
 suite('the event loop is never blocked for long', () => {
   for (const [what, type, path, body] of REQUESTS) {
-    test(`while it handles ${what}`, async (t) => {
-      const service = await withService(t)
+    onService(`while it handles ${what}`, async (service) => {
       const probe = new Probe()
       const { status } = await service.send('POST', path, { headers: { 'Content-Type': type }, body })
       await sleep(20)

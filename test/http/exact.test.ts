@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import fc from 'fast-check'
 import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { allEscaped } from '../support/escaped-json.ts'
 import { anyCharacter, holds } from '../support/property.ts'
-import { emptyService, errorOf, messageOf } from '../support/service.ts'
+import { errorOf, messageOf } from '../support/service.ts'
 import { onEmpty } from '../support/service-tests.ts'
 
 /** Fewer runs than by default, because each needs a commit. */
@@ -100,8 +100,7 @@ suite('the texts of a plant', () => {
     assert.deepEqual(found, [true, true, true, true])
   })
 
-  test('are refused above 1000 characters of a name and 200 of a tag, in every way, and change nothing', async () => {
-    const service = await emptyService()
+  onEmpty('are refused above 1000 characters of a name and 200 of a tag, and change nothing', async (service) => {
     const most = { name: '🌵'.repeat(1000), tag: '🌱'.repeat(200) }
     assert.equal((await service.create({ id: 1, ...most })).status, 200)
     for (const [member, text] of Object.entries(most)) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { resolve } from '../../scripts/contract-source.ts'
 import { contract } from '../support/conforms.ts'
-import { errorOf, withService } from '../support/service.ts'
+import { errorOf } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 interface Parameter {
   readonly name: string
@@ -14,8 +14,7 @@ interface Media {
 }
 
 /** A filled-in import of the contract into a program such as Postman sends all of them, with every parameter at once. */
-test('no request made of the examples of an operation is refused as invalid', async (t) => {
-  const service = await withService(t)
+onService('no request made of the examples of an operation is refused as invalid', async (service) => {
   const plant = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
   let answered = 0
   for (const [path, item] of Object.entries(contract.document.paths)) {

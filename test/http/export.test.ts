@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { errorOf, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 const ROWS =
   '{"id":-1,"name":"Fern","tag":"shade"}\n{"id":2,"name":"Moss"}\n{"id":9007199254740993,"name":"a\\"b","tag":""}\n'
@@ -8,7 +9,7 @@ const TABLE = 'id,name,tag\r\n-1,Fern,shade\r\n2,Moss,\r\n9007199254740993,"a""b
 
 async function withPlants(scene: Parameters<typeof withService>[0]) {
   const service = await withService(scene)
-  await service.send('POST', '/plants/import', { body: ROWS, headers: { 'Content-Type': 'application/x-ndjson' } })
+  await service.importFile(ROWS)
   return service
 }
 
@@ -32,8 +33,7 @@ suite('an export', () => {
     assert.equal(headers['content-disposition'], 'attachment; filename="plants.csv"')
   })
 
-  test('of an empty store is empty as NDJSON, and a header as CSV', async (t) => {
-    const service = await withService(t)
+  onService('of an empty store is empty as NDJSON, and a header as CSV', async (service) => {
     assert.equal((await service.send('GET', '/plants/export')).body, '')
     assert.equal((await service.send('GET', '/plants/export?format=csv')).body, 'id,name,tag\r\n')
   })

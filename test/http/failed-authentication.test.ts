@@ -3,6 +3,7 @@ import { suite, type TestContext, test } from 'node:test'
 import { makeSecret } from '../../src/domain/token.ts'
 import { movableTime } from '../support/clock.ts'
 import { type Answer, errorOf, messageOf, SECRET, type Sending, type Service, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 const PLANT = { id: 1, name: 'x' }
 
@@ -23,8 +24,7 @@ async function block(service: Service, from?: string): Promise<void> {
 }
 
 suite('an address that sends bad tokens', () => {
-  test('gets 42901 with Retry-After after too many of them', async (t) => {
-    const service = await withService(t, { authFailureLimit: 2 })
+  onService('gets 42901 with Retry-After after too many of them', { authFailureLimit: 2 }, async (service) => {
     await block(service)
     const expired = (await service.issueToken(['plants:write'], new Date(0))).secret
     for (const bad of ['nonsense', makeSecret(), expired]) {
@@ -85,8 +85,7 @@ suite('an address that sends bad tokens', () => {
     assert.equal(errorOf(await withToken(service, 'nonsense', '2001:db8:0:2::1')), 40102)
   })
 
-  test('cannot choose another one without a trusted proxy', async (t) => {
-    const service = await withService(t, { authFailureLimit: 2 })
+  onService('cannot choose another one without a trusted proxy', { authFailureLimit: 2 }, async (service) => {
     await block(service, '203.0.113.9')
     assert.equal(errorOf(await withToken(service, 'nonsense', '203.0.113.10')), 42901)
     assert.doesNotMatch(service.log, /203\.0\.113/)

@@ -4,6 +4,7 @@ import { MIN_ID } from '../../src/domain/plant.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../src/import/format.ts'
 import { patch, put } from '../support/exchanges.ts'
 import { type Service, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 async function exported(service: Service, format: Format): Promise<string> {
   const { status, body } = await service.send('GET', `/plants/export?format=${format}`)
@@ -12,11 +13,7 @@ async function exported(service: Service, format: Format): Promise<string> {
 }
 
 async function imported(service: Service, format: Format, body: string): Promise<unknown> {
-  const answer = await service.send('POST', '/plants/import', {
-    body,
-    headers: { 'Content-Type': MEDIA_TYPES[format] },
-  })
-  return answer.json
+  return (await service.importFile(body, { type: MEDIA_TYPES[format] })).json
 }
 
 suite('exporting, importing into an empty store and exporting again', () => {
@@ -27,22 +24,21 @@ suite('exporting, importing into an empty store and exporting again', () => {
     const file = await exported(service, 'ndjson')
     assert.equal(file.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/).length, 2, 'as str.splitlines of Python does')
     for (const type of ['application/x-ndjson', 'application/ndjson', 'application/jsonl', 'application/x-jsonlines']) {
-      const report = await service.send('POST', '/plants/import', { headers: { 'Content-Type': type }, body: file })
+      const report = await service.importFile(file, { type })
       assert.deepEqual([report.status, (report.json as { unchanged: number }).unchanged], [200, 1], type)
       const { headers, body } = await service.send('GET', '/plants/export', { headers: { Accept: type } })
       assert.deepEqual([headers['content-type'], body], ['application/x-ndjson', file], type)
     }
     const sheet = await exported(service, 'csv')
     for (const type of ['text/csv', 'application/csv', 'Application/CSV; charset=utf-8']) {
-      const report = await service.send('POST', '/plants/import', { headers: { 'Content-Type': type }, body: sheet })
+      const report = await service.importFile(sheet, { type })
       assert.deepEqual([report.status, (report.json as { unchanged: number }).unchanged], [200, 1], type)
     }
     assert.equal((await service.send('GET', '/plants/export', { headers: { Accept: 'application/csv' } })).body, sheet)
     assert.deepEqual(await service.plants(), [{ id: 1n, name, tag: name }])
   })
 
-  test('works for the largest plants that a request can create, in each format', async (t) => {
-    const service = await withService(t)
+  onService('works for the largest plants that a request can create, in each format', async (service, t) => {
     const largest = (member: string, unit: string) => `{"${member}":"${unit.repeat(member === 'name' ? 1000 : 200)}"}`
     const units = [
       'a',

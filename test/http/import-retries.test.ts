@@ -10,9 +10,9 @@ import { type Answer, emptyService, errorOf, type Service } from '../support/ser
 import { onEmpty } from '../support/service-tests.ts'
 
 const send = (service: Service, names: readonly string[], key: string | undefined, query = ''): Promise<Answer> =>
-  service.send('POST', `/plants/import?ids=assign${query}`, {
-    body: names.map((name) => `${JSON.stringify({ name })}\n`).join(''),
-    headers: { 'Content-Type': NDJSON, ...(key === undefined ? {} : { 'Idempotency-Key': key }) },
+  service.importFile(names.map((name) => `${JSON.stringify({ name })}\n`).join(''), {
+    query: `?ids=assign${query}`,
+    headers: key === undefined ? {} : { 'Idempotency-Key': key },
   })
 
 function countsOf(answer: Answer): number[] {
@@ -28,8 +28,7 @@ suite('an import that assigns ids, with an Idempotency-Key,', () => {
     const key = randomUUID()
     await send(service, ['Fern', 'Moss'], key)
     const fern = (await service.plants()).find(({ name }) => name === 'Fern')
-    const body = JSON.stringify({ name: 'Tree fern' })
-    await service.send('PUT', `/plants/${fern?.id}`, { body, headers: { 'Content-Type': 'application/json' } })
+    await service.sendJson('PUT', `/plants/${fern?.id}`, { name: 'Tree fern' })
     const again = await send(service, ['Fern', 'Moss'], key)
     assert.deepEqual(countsOf(again), [0, 1, 1])
     assert.equal((again.json as ImportReport).refusedRows[0]?.error, 40901)

@@ -18,7 +18,7 @@ const queryOf = (columns: readonly string[], others: Readonly<Record<string, str
   ]).toString()
 
 const send = (service: Service, query: string, body: string | Buffer, type = CSV): Promise<Answer> =>
-  service.send('POST', `/plants/import?${query}`, { body, headers: { 'Content-Type': type } })
+  service.importFile(body, { type, query: `?${query}` })
 
 function reportOf(answer: Answer): Omit<ImportReport, 'dryRun'> {
   assert.equal(answer.status, 200, answer.body)
@@ -211,8 +211,8 @@ suite('an import that assigns ids', () => {
     )
     const query = `${NAMES}&ids=assignAll`
     assert.deepEqual(countsOf(await send(service, `${query}&dryRun=true`, file)), [3, 0, 1])
-    const headers = { 'Content-Type': CSV, 'Idempotency-Key': randomUUID() }
-    const again = await service.send('POST', `/plants/import?${query}`, { body: file, headers })
+    const headers = { 'Idempotency-Key': randomUUID() }
+    const again = await service.importFile(file, { type: CSV, query: `?${query}`, headers })
     const found = [countsOf(again), reportOf(again).assignedRows?.map(({ rows }) => rows)]
     assert.deepEqual(found, [
       [3, 0, 1],
@@ -221,8 +221,7 @@ suite('an import that assigns ids', () => {
     assert.deepEqual(await named(service), ['Fern (A)', 'Fern (A)', 'Hoya', 'Hoya', 'Moss', 'Moss'])
   })
 
-  test('lists the rows that are stored, and the stored plants that others look like, in a dry run', async () => {
-    const service = await emptyService()
+  onEmpty('lists rows that are stored, and stored plants that others look like, in a dry run', async (service) => {
     const stored = ["Rosa 'Peace',1", 'Acer palmtum,1', 'Hosta sieboldiana,2', 'Seedling 12,2']
     await send(service, '', `id,name,tag\n${stored.map((row, i) => `${i + 11},${row}\n`).join('')}`)
     const rows = [
@@ -251,11 +250,8 @@ suite('an import that assigns ids', () => {
 
   onEmpty('needs the scope to read plants', async (service) => {
     const { secret } = await service.issueToken(['plants:write'])
-    const answer = await service.send('POST', '/plants/import?ids=assign', {
-      authorization: `Bearer ${secret}`,
-      body: '{"name":"Fern"}\n',
-      headers: { 'Content-Type': NDJSON },
-    })
+    const sending = { authorization: `Bearer ${secret}`, query: '?ids=assign' }
+    const answer = await service.importFile('{"name":"Fern"}\n', sending)
     assert.equal(errorOf(answer), 40301)
     assert.deepEqual(await service.plants(), [])
   })

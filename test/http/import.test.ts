@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { type Answer, emptyService, errorOf, messageOf, type Sending, type Service } from '../support/service.ts'
+import { type Answer, emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
 import { onEmpty } from '../support/service-tests.ts'
 
 interface Report {
@@ -15,13 +15,6 @@ interface Report {
 
 const NDJSON = 'application/x-ndjson'
 const CSV = 'text/csv'
-
-const send = (
-  service: Service,
-  body: string | Buffer,
-  { type = NDJSON, query = '', headers = {}, ...sending }: Sending & { type?: string; query?: string } = {},
-): Promise<Answer> =>
-  service.send('POST', `/plants/import${query}`, { ...sending, body, headers: { 'Content-Type': type, ...headers } })
 
 /** Returns the counts of added, updated, unchanged and refused rows. */
 function countsOf(answer: Answer): number[] {
@@ -43,20 +36,20 @@ suite('an import', () => {
     ['TEXT/CSV; header=present; charset=UTF-8', TABLE],
   ] as const) {
     onEmpty(`of ${type} stores every row, and changes nothing when repeated`, async (service) => {
-      assert.deepEqual(countsOf(await send(service, file, { type })), [2, 0, 0, 0])
+      assert.deepEqual(countsOf(await service.importFile(file, { type })), [2, 0, 0, 0])
       assert.deepEqual(await service.plants(), [
         { id: 1n, name: 'Fern', tag: 'shade' },
         { id: 2n, name: 'Moss', tag: null },
       ])
-      assert.deepEqual(countsOf(await send(service, file, { type, chunked: true })), [0, 0, 2, 0])
+      assert.deepEqual(countsOf(await service.importFile(file, { type, chunked: true })), [0, 0, 2, 0])
     })
   }
 
   onEmpty('overwrites no change of others, where its rows say what they have read', async (service) => {
-    await send(service, ROWS)
+    await service.importFile(ROWS)
     const row = (id: number, tag: string, before: object) => JSON.stringify({ id, name: 'Fern', tag, before })
     const rows = [row(1, 'sold', { name: 'Fern', tag: 'shade' }), row(2, 'sold', { name: 'Fern' }), row(3, 'a', {})]
-    const answer = await send(service, rows.join('\n'), { query: '?mode=update' })
+    const answer = await service.importFile(rows.join('\n'), { query: '?mode=update' })
     assert.deepEqual(countsOf(answer), [0, 1, 0, 2])
     assert.deepEqual(refusedIn(answer), [
       [2, 41201],
@@ -68,18 +61,18 @@ suite('an import', () => {
       { id: 1n, name: 'Fern', tag: 'sold' },
       { id: 2n, name: 'Moss', tag: null },
     ])
-    assert.deepEqual(countsOf(await send(service, rows[0] ?? '', { query: '?mode=update' })), [0, 0, 1, 0])
+    assert.deepEqual(countsOf(await service.importFile(rows[0] ?? '', { query: '?mode=update' })), [0, 0, 1, 0])
   })
 
   for (const format of ['ndjson', 'csv'] as const) {
     onEmpty(`sends an export of ${format} back with mode=delete, which deletes what is as it was`, async (service) => {
-      await send(service, `${ROWS}{"id":3,"name":"Ash","tag":"shade"}\n{"id":4,"name":"Oak","tag":"shade"}\n`)
+      await service.importFile(`${ROWS}{"id":3,"name":"Ash","tag":"shade"}\n{"id":4,"name":"Oak","tag":"shade"}\n`)
       const file = (await service.send('GET', `/plants/export?tag=shade&format=${format}`)).body
       await service.sendJson('PATCH', '/plants/3', '{"name":"Ash tree"}')
       await service.send('DELETE', '/plants/4')
       const type = format === 'csv' ? CSV : NDJSON
-      const dry = await send(service, file, { type, query: '?mode=delete&dryRun=true' })
-      const deleting = () => send(service, file, { type, query: '?mode=delete' })
+      const dry = await service.importFile(file, { type, query: '?mode=delete&dryRun=true' })
+      const deleting = () => service.importFile(file, { type, query: '?mode=delete' })
       for (const answer of [dry, await deleting()]) {
         assert.deepEqual(countsOf(answer), [0, 0, 1, 1])
         assert.equal((answer.json as Report).deleted, 1)
@@ -92,13 +85,13 @@ suite('an import', () => {
   }
 
   onEmpty('with mode=delete takes rows of an id alone, and refuses rows of half a plant', async (service) => {
-    await send(service, ROWS)
+    await service.importFile(ROWS)
     const rows = '{"id":1}\n{"id":2,"tag":"x"}\n{"id":2,"name":7}\n{}\n{"id":"2"}\n[]\n'
-    const answer = await send(service, rows, { query: '?mode=delete' })
+    const answer = await service.importFile(rows, { query: '?mode=delete' })
     assert.equal((answer.json as Report).deleted, 1)
     const expected = [2, 3, 4, 5, 6].map((line) => [line, 40002])
     assert.deepEqual(refusedIn(answer), expected)
-    const csv = await send(service, 'ID\r\n2\r\n9\r\nx\r\n', { type: CSV, query: '?mode=delete' })
+    const csv = await service.importFile('ID\r\n2\r\n9\r\nx\r\n', { type: CSV, query: '?mode=delete' })
     assert.deepEqual([(csv.json as Report).deleted, ...countsOf(csv)], [1, 0, 0, 1, 1])
     assert.deepEqual(await service.plants(), [])
     for (const [header, fault] of [
@@ -106,11 +99,11 @@ suite('an import', () => {
       ['id,note\r\n1,x\r\n', /the unknown column/],
       ['name\r\nx\r\n', /the column id is missing/],
     ] as const) {
-      const refused = await send(service, header, { type: CSV, query: '?mode=delete' })
+      const refused = await service.importFile(header, { type: CSV, query: '?mode=delete' })
       assert.equal(errorOf(refused), 40001)
       assert.match(messageOf(refused), fault)
     }
-    assert.equal(errorOf(await send(service, 'id\r\n1\r\n', { type: CSV })), 40001)
+    assert.equal(errorOf(await service.importFile('id\r\n1\r\n', { type: CSV })), 40001)
     assert.equal((answer.json as Report).dryRun, false)
   })
 
@@ -122,12 +115,12 @@ suite('an import', () => {
       const marked = utf16(`\ufeff${file}`)
       for (const label of ['', '; charset=utf-16', '; charset="UTF-16"']) {
         for (const body of [marked, Buffer.from(marked).swap16()]) {
-          const answer = await send(service, body, { type: `${type}${label}`, query: '?dryRun=true' })
+          const answer = await service.importFile(body, { type: `${type}${label}`, query: '?dryRun=true' })
           assert.deepEqual(countsOf(answer), [2, 0, 0, 0], label)
         }
       }
       for (const body of [utf16(file), file, `\ufeff${file}`]) {
-        const answer = await send(service, body, { type: `${type}; charset=utf-16` })
+        const answer = await service.importFile(body, { type: `${type}; charset=utf-16` })
         assert.equal(errorOf(answer), 40001)
         assert.match(messageOf(answer), /byte order mark/)
       }
@@ -145,17 +138,16 @@ suite('an import', () => {
   })
 
   onEmpty('of an empty body stores nothing as NDJSON, and lacks a header as CSV', async (service) => {
-    assert.deepEqual(countsOf(await send(service, '')), [0, 0, 0, 0])
-    assert.deepEqual(countsOf(await send(service, 'id,name\n', { type: CSV })), [0, 0, 0, 0])
-    const answer = await send(service, '', { type: CSV })
+    assert.deepEqual(countsOf(await service.importFile('')), [0, 0, 0, 0])
+    assert.deepEqual(countsOf(await service.importFile('id,name\n', { type: CSV })), [0, 0, 0, 0])
+    const answer = await service.importFile('', { type: CSV })
     assert.equal(errorOf(answer), 40001)
     assert.match(messageOf(answer), /^the file has no header; .*; no row was processed; .* safe$/)
   })
 
   onEmpty('names each refused row by its line, and stores the other rows', async (service) => {
     await service.create({ id: 2, name: 'Oak' })
-    const answer = await send(
-      service,
+    const answer = await service.importFile(
       `${ROWS}\n{"id":3}\nrubbish\n{"id":1,"name":"Fern","tag":"shade"}\n{"id":1,"name":"x"}`,
     )
     assert.deepEqual(countsOf(answer), [1, 0, 1, 4])
@@ -170,32 +162,31 @@ suite('an import', () => {
   })
 
   onEmpty('gives the same report and stores nothing as a dry run', async (service) => {
-    await send(service, '{"id":1,"name":"Fern"}')
+    await service.importFile('{"id":1,"name":"Fern"}')
     const file = '{"id":1,"name":"x"}\n{"id":2,"name":"Moss"}\n{"id":2,"name":"Moss"}\n{"id":2,"name":"x"}'
-    const added = await send(service, file, { query: '?dryRun=true' })
+    const added = await service.importFile(file, { query: '?dryRun=true' })
     assert.deepEqual(countsOf(added), [1, 0, 1, 2])
     assert.equal((added.json as Report).dryRun, true)
-    assert.deepEqual(countsOf(await send(service, file, { query: '?dryRun=true&mode=update' })), [1, 2, 1, 0])
+    assert.deepEqual(countsOf(await service.importFile(file, { query: '?dryRun=true&mode=update' })), [1, 2, 1, 0])
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'Fern', tag: null }])
   })
 
-  test('reports the rows of a dry run that would add the name and tag of a stored plant, if asked', async () => {
-    const service = await emptyService()
-    await send(service, '{"id":9223372036854775807,"name":"Fern","tag":"shade"}\n{"id":2,"name":"Moss"}')
+  onEmpty('reports the rows of a dry run that would add name and tag of a stored plant, if asked', async (service) => {
+    await service.importFile('{"id":9223372036854775807,"name":"Fern","tag":"shade"}\n{"id":2,"name":"Moss"}')
     const file = 'id,name,tag\n3,Moss,\n4,Moss,""\n5,Fern,shade\n6,Moss,\n2,Moss,\nx,Moss,\n7,Oak,\n'
-    const plain = await send(service, file, { type: CSV, query: '?dryRun=true' })
+    const plain = await service.importFile(file, { type: CSV, query: '?dryRun=true' })
     assert.ok(!plain.body.includes('duplicate'))
-    const answer = await send(service, file, { type: CSV, query: '?dryRun=true&duplicates=true' })
+    const answer = await service.importFile(file, { type: CSV, query: '?dryRun=true&duplicates=true' })
     assert.deepEqual(countsOf(answer), [5, 0, 1, 1])
     const rows = '[{"line":2,"id":2},{"line":4,"id":9223372036854775807},{"line":5,"id":2}]'
     assert.ok(answer.body.endsWith(`,"duplicates":3,"duplicateRows":${rows}}`), answer.body)
     assert.equal((await service.plants()).length, 2)
-    const none = await send(service, 'id,name\n', { type: CSV, query: '?dryRun=true&duplicates=true' })
+    const none = await service.importFile('id,name\n', { type: CSV, query: '?dryRun=true&duplicates=true' })
     assert.ok(none.body.endsWith(',"duplicates":0,"duplicateRows":[]}'), none.body)
   })
 
   onEmpty('lists the first 1000 refused rows, and counts all of them', async (service) => {
-    const answer = await send(service, `${'x\n'.repeat(2500)}{"id":1,"name":"a"}`)
+    const answer = await service.importFile(`${'x\n'.repeat(2500)}{"id":1,"name":"a"}`)
     assert.deepEqual(countsOf(answer), [1, 0, 0, 2500])
     const lines = (answer.json as Report).refusedRows.map(({ line }) => line)
     const expected = Array.from({ length: 1000 }, (_, i) => i + 1)
@@ -204,7 +195,7 @@ suite('an import', () => {
 
   onEmpty('takes any number of rows, each of up to 64 KiB', async (service) => {
     const row = (id: number, bytes: number) => `{"id":${id},"name":"a"}`.padEnd(bytes, ' ')
-    const answer = await send(service, [row(1, 65_536), row(2, 65_537), row(3, 200_000), row(4, 20)].join('\n'))
+    const answer = await service.importFile([row(1, 65_536), row(2, 65_537), row(3, 200_000), row(4, 20)].join('\n'))
     assert.deepEqual(
       [countsOf(answer), refusedIn(answer)],
       [
@@ -219,7 +210,7 @@ suite('an import', () => {
 })
 
 suite('an import is refused before its body is read', () => {
-  const cases: [what: string, error: number, sending: Parameters<typeof send>[2]][] = [
+  const cases: [what: string, error: number, sending: Parameters<Service['importFile']>[1]][] = [
     ['with an unknown parameter', 40003, { query: '?dryrun=true' }],
     ['with another mode', 40003, { query: '?mode=replace' }],
     ['with a dry run that is neither true nor false', 40003, { query: '?dryRun=1' }],
@@ -232,7 +223,7 @@ suite('an import is refused before its body is read', () => {
   for (const [what, error, sending] of cases) {
     onEmpty(`${what}: ${error}`, async (service) => {
       for (const chunked of [false, true]) {
-        assert.equal(errorOf(await send(service, ROWS, { ...sending, chunked })), error)
+        assert.equal(errorOf(await service.importFile(ROWS, { ...sending, chunked })), error)
       }
       assert.deepEqual(await service.plants(), [])
     })
@@ -241,7 +232,10 @@ suite('an import is refused before its body is read', () => {
   onEmpty('with duplicates and a token without the scope plants:read: 40301', async (service) => {
     const { secret } = await service.issueToken(['plants:write'])
     const authorization = `Bearer ${secret}`
-    assert.equal(errorOf(await send(service, ROWS, { authorization, query: '?dryRun=true&duplicates=true' })), 40301)
-    assert.deepEqual(countsOf(await send(service, ROWS, { authorization, query: '?dryRun=true' })), [2, 0, 0, 0])
+    assert.equal(
+      errorOf(await service.importFile(ROWS, { authorization, query: '?dryRun=true&duplicates=true' })),
+      40301,
+    )
+    assert.deepEqual(countsOf(await service.importFile(ROWS, { authorization, query: '?dryRun=true' })), [2, 0, 0, 0])
   })
 })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { compareCodePoints } from '../../src/domain/plant-query.ts'
 import { TESTER } from '../support/actor.ts'
 import { pagesFrom } from '../support/exchanges.ts'
-import { emptyService, errorOf } from '../support/service.ts'
+import { errorOf } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 suite('the list of tags', () => {
-  test('counts the plants of each tag, the empty tag included, ordered by code points', async () => {
-    const service = await emptyService()
+  onEmpty('counts the plants of each tag, the empty tag included, ordered by code points', async (service) => {
     assert.equal((await service.send('GET', '/tags')).body, '[]')
     const tags = ['', 'b', 'B', 'a', 'a', '\uffff', '\u{1f331}', 'é', 'e\u0301', undefined, 'b', 'a']
     for (const [id, tag] of tags.entries()) await service.create({ id, name: 'x', tag })
@@ -22,8 +22,7 @@ suite('the list of tags', () => {
     assert.equal((await service.send('GET', '/tags')).body.includes('"tag":""'), false)
   })
 
-  test('has those that begin so or have words, on pages of their own, and refuses what is neither', async () => {
-    const service = await emptyService()
+  onEmpty('has those that begin so or have words, on their pages, and refuses what is neither', async (service) => {
     const tags = ['bed/1', 'bed/2 alba', 'bed/3 alba', 'Bed', 'rosé']
     for (const [id, tag] of tags.entries()) await service.create({ id, name: 'alba', tag })
     const all = async (query: string) =>
@@ -44,8 +43,7 @@ suite('the list of tags', () => {
     assert.equal(errorOf(await service.send('GET', `${next}&prefix=bed`)), 40003)
   })
 
-  test('has pages that together are the whole list, even with the longest tags', async () => {
-    const service = await emptyService()
+  onEmpty('has pages that together are the whole list, even with the longest tags', async (service) => {
     const [long, huge] = ['tag '.repeat(49), '\u{1f331}'.repeat(199)]
     const tags = ['', 'a', long, `${long}a`, `${long}\u{1f331}`, long.slice(0, 190), huge, `${huge}a`, `${huge}b`]
     const plants = tags.map((tag, i) => ({ id: BigInt(i), name: 'x', tag }))

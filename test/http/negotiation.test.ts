@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { preferredCoding, preferredType } from '../../src/http/request/head.ts'
 import { contract } from '../support/conforms.ts'
-import { errorOf, messageOf, withService } from '../support/service.ts'
-import { onEmpty } from '../support/service-tests.ts'
+import { errorOf, messageOf } from '../support/service.ts'
+import { onEmpty, onService } from '../support/service-tests.ts'
 
 const FREE = { authorization: null }
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
@@ -118,8 +118,7 @@ suite('GET /', () => {
     assert.equal(errorOf(await service.send('GET', '/?x=1', FREE)), 40003)
   })
 
-  test('redirects every client to the contract if the pages are switched off', async (t) => {
-    const service = await withService(t, { page: 'off' })
+  onService('redirects each client to the contract if the pages are switched off', { page: 'off' }, async (service) => {
     const { status, headers } = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
     assert.deepEqual([status, headers.location], [303, '/openapi.json'])
     assert.equal(errorOf(await service.send('GET', '/page/page.js', FREE)), 40401)

@@ -6,6 +6,7 @@ import { openStream } from '../support/event-stream.ts'
 import { raw } from '../support/raw.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { type Answer, emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 import { as, createdToken } from '../support/tokens.ts'
 import { createdWebhook, LOCAL, untilReceived } from '../support/webhooks.ts'
 
@@ -16,15 +17,13 @@ const PLANTS = [{ id: 1, name: 'Aloe', tag: 'house 1/a' }, { id: 2, name: 'Aloe 
 /** A service with three plants, and a token for two of them. */
 async function open(service: Service): Promise<string> {
   const body = PLANTS.map((plant) => JSON.stringify(plant)).join('\n')
-  const type = { 'Content-Type': 'application/x-ndjson' }
-  const { status } = await service.send('POST', '/plants/import', { body, headers: type })
+  const { status } = await service.importFile(body)
   assert.equal(status, 200)
   return (await createdToken(service, { name: 'volunteer', scopes: ALL, part: ['house 1/'] })).secret
 }
 
 suite('a token with a part', () => {
-  test('reads the plants of the part alone, on every way', async () => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('reads the plants of the part alone, on every way', { mcp: 'on' }, async (service) => {
     const own = as(await open(service))
     const read = async (path: string) => (await service.send('GET', path, own)).json
     assert.deepEqual(await read('/plants'), PLANTS.slice(0, 2))
@@ -51,8 +50,7 @@ suite('a token with a part', () => {
     assert.match((await callTool(service, 'get_plant', { id: '3' }, own)).body, /40402/)
   })
 
-  test('writes within the part, and learns nothing of what else has an id', async () => {
-    const service = await emptyService()
+  onEmpty('writes within the part, and learns nothing of what else has an id', async (service) => {
     const own = as(await open(service))
     const send = async (method: string, path: string, body?: object) => {
       const answer = await service.sendJson(method, path, body, own)
@@ -73,19 +71,15 @@ suite('a token with a part', () => {
       { id: 12, name: 'x', tag: 'house 1/' },
     ]
     for (const query of ['dryRun=true', 'dryRun=false']) {
-      const answer = await service.send('POST', `/plants/import?${query}`, {
-        ...own,
-        headers: { 'Content-Type': 'application/x-ndjson' },
-        body: rows.map((row) => JSON.stringify(row)).join('\n'),
-      })
+      const file = rows.map((row) => JSON.stringify(row)).join('\n')
+      const answer = await service.importFile(file, { ...own, query: `?${query}` })
       const { added, refusedRows } = answer.json as { added: number; refusedRows: { error: number }[] }
       assert.deepEqual([added, ...refusedRows.map(({ error }) => error)], [1, 40901, 40303])
     }
     assert.deepEqual((await service.send('GET', '/plants/3')).json, OUTSIDE)
   })
 
-  test('follows the part: what comes into it is created, and what leaves it is deleted', async (t) => {
-    const service = await emptyService(LOCAL)
+  onEmpty('follows the part: what comes in is created, and what leaves is deleted', LOCAL, async (service, t) => {
     const secret = await open(service)
     const receiver = await startReceiver(t)
     const webhook = await createdWebhook(service, { url: receiver.url }, as(secret))
@@ -141,8 +135,7 @@ suite('a service with a public view', () => {
     assert.match(store, /^[0-9a-f]{12}$/)
   })
 
-  test('answers with all plants if it is told so', async () => {
-    const service = await emptyService({ public: 'all' })
+  onEmpty('answers with all plants if it is told so', { public: 'all' }, async (service) => {
     await open(service)
     assert.deepEqual((await ask(service, '/plants')).json, PLANTS)
     assert.deepEqual((await ask(service, '/plants/3')).json, OUTSIDE)
@@ -150,8 +143,7 @@ suite('a service with a public view', () => {
       assert.equal(errorOf(await ask(service, path)), 40101)
   })
 
-  test('refuses a wrong token, and another scheme, as without the view', async () => {
-    const service = await emptyService({ public: 'all' })
+  onEmpty('refuses a wrong token, and another scheme, as without the view', { public: 'all' }, async (service) => {
     const [revoked, expired] = [await service.issueToken(['plants:read']), await service.issueToken([], new Date(0))]
     await service.store.tokens.revokeToken(revoked.token.id)
     for (const [authorization, number] of [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 const ASKS_FOR_HTML = { headers: { Accept: 'text/html' }, authorization: null }
 
@@ -12,14 +13,12 @@ test('the contract and the page name the address that clients use', async (t) =>
   assert.ok(page.body.includes('<meta name="public-url" content="https://plants.example">\n</head>'), page.body)
 })
 
-test('no text of the address becomes markup of the page', async (t) => {
-  const service = await withService(t, { publicUrl: 'https://plants"&amp;.example' })
+onService('no text of the address becomes markup', { publicUrl: 'https://plants"&amp;.example' }, async (service) => {
   const page = await service.send('GET', '/', ASKS_FOR_HTML)
   assert.ok(page.body.includes('content="https://plants&quot;&amp;amp;.example"'), page.body)
 })
 
-test('without --public-url they name none', async (t) => {
-  const service = await withService(t)
+onService('without --public-url they name none', async (service) => {
   const { json } = await service.send('GET', '/openapi.json')
   assert.deepEqual((json as { servers: unknown }).servers, [
     {

@@ -3,7 +3,7 @@ import { suite, type TestContext, test } from 'node:test'
 import pino from 'pino'
 import { AppError } from '../../src/domain/errors.ts'
 import { RefusalLog } from '../../src/http/answer/request-log.ts'
-import { withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 interface Line {
   readonly error: number
@@ -57,8 +57,7 @@ suite('log lines about refusals', () => {
     assert.equal(Array.from({ length: 100 }, () => refuse(40002, '10.0.0.1')).flat().length, 100)
   })
 
-  test('have a bounded length, whatever the client sends', async (t) => {
-    const service = await withService(t, { logLevel: 'debug' })
+  onService('have a bounded length, whatever the client sends', { logLevel: 'debug' }, async (service) => {
     const long = 'x'.repeat(8000)
     await service.send('GET', `/${long}`)
     await service.send('GET', `/plants?${long}=1&${long.slice(0, 4000)}2=3`)

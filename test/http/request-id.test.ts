@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { raw } from '../support/raw.ts'
-import { type Service, withService } from '../support/service.ts'
-import { onEmpty } from '../support/service-tests.ts'
+import type { Service } from '../support/service.ts'
+import { onEmpty, onService } from '../support/service-tests.ts'
 
 const linesWith = (service: Service, id: unknown): string[] =>
   service.log.split('\n').filter((line) => line.includes(`"req":${JSON.stringify(id)}`))
 
 suite('X-Request-Id', () => {
-  test('is in every answer and in the log, with a new id for each request', async (t) => {
-    const service = await withService(t, { logLevel: 'debug' })
+  onService('is in every answer and in the log, anew for each request', { logLevel: 'debug' }, async (service) => {
     const answers = [
       await service.create({ id: 1, name: 'x' }),
       await service.create('nonsense'),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
-import { SECRET, withService } from '../support/service.ts'
+import { suite } from 'node:test'
+import { SECRET } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 suite('the secret of a token', () => {
-  test('is never on the disk or in the log, whatever its requests do', async (t) => {
-    const service = await withService(t, { logLevel: 'debug' })
+  onService('is never on the disk or in the log, whatever its requests do', { logLevel: 'debug' }, async (service) => {
     const { secret, token } = await service.issueToken(['plants:write'])
     const { secret: weak } = await service.issueToken(['plants:read'])
     const expired = await service.issueToken(['plants:write'], new Date(0))

@@ -191,8 +191,7 @@ suite('an unexpected refusal of the store', () => {
   onService('of one row leaves the other rows of an import alone', async (service) => {
     await service.under.refuseName('unwanted')
     const rows = ['x', 'y', 'unwanted', 'z'].map((name, id) => `${JSON.stringify({ id, name })}\n`)
-    const headers = { 'Content-Type': 'application/x-ndjson' }
-    const { json } = await service.send('POST', '/plants/import', { headers, body: rows.join('') })
+    const { json } = await service.importFile(rows.join(''))
     const refusedRows = [{ line: 3, error: 50001, message: 'the store refused the record' }]
     assert.deepEqual(json, { dryRun: false, added: 3, updated: 0, unchanged: 0, refused: 1, refusedRows })
     const ids = (await service.under.plants()).map(({ id }) => id)

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { openStream } from '../support/event-stream.ts'
-import { withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { until } from '../support/until.ts'
 
 // In a file of its own, as it runs on one engine: its steps of the clock would end the time of a statement of PostgreSQL.
-test('a stream of changes ends by itself after an hour, give or take a tenth', async (t) => {
-  const service = await withService(t)
+onService('a stream of changes ends by itself after an hour, give or take a tenth', async (service, t) => {
   const now = performance.now.bind(performance)
   let ahead = 0
   t.mock.method(performance, 'now', () => now() + ahead)

@@ -24,8 +24,7 @@ async function withPlants(service: Service): Promise<void> {
 }
 
 suite('Accept with IEEE754Compatible=true', () => {
-  test('has the ids of plants, pages, entries, ranges and reports as decimal texts, and says so', async (t) => {
-    const service = await withService(t)
+  onService('has ids of plants, pages, entries, ranges and reports as decimal texts, and says so', async (service) => {
     await withPlants(service)
     const read = async (path: string) => {
       const answer = await service.send('GET', path, { headers: { Accept: JSON_TEXT } })
@@ -232,12 +231,11 @@ suite('files with ids as texts', () => {
     assert.equal(csv.headers['content-type'], 'text/csv; charset=utf-8; header=present')
     const row = `{"id":"${MAX_ID}","name":"new","before":{"id":"${MAX_ID}","name":${JSON.stringify(NAME)},"tag":"\\"id\\":${MAX_ID}"}}`
     const imported = async (type: string) =>
-      (
-        await service.send('POST', '/plants/import?mode=update', {
-          body: `${withTextIds(plain)}${row}\n`,
-          headers: { 'Content-Type': type },
-        })
-      ).json as { refused: number; updated: number; unchanged: number }
+      (await service.importFile(`${withTextIds(plain)}${row}\n`, { type, query: '?mode=update' })).json as {
+        refused: number
+        updated: number
+        unchanged: number
+      }
     const refused = await imported('application/x-ndjson')
     assert.equal(refused.refused, 4)
     const { unchanged, updated } = await imported(NDJSON_TEXT)

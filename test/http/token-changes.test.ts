@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { boundOf, untilIdle, untilRunning } from '../support/long-work.ts'
 import { RawConnection } from '../support/raw.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { as, createToken, MANAGER, untilRefused } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
 
@@ -39,8 +40,7 @@ suite('changes of tokens', () => {
     assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 3)
   })
 
-  test('are refused if their token is revoked while the body arrives', async (t) => {
-    const service = await withService(t)
+  onService('are refused if their token is revoked while the body arrives', async (service) => {
     const { secret, token } = await service.issueToken(['tokens'])
     const connection = new RawConnection(service.port)
     const body = JSON.stringify(MANAGER)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { SCOPES } from '../../src/domain/token.ts'
 import { openStream } from '../support/event-stream.ts'
-import { type Answer, emptyService, errorOf, messageOf, type Sending, type Service } from '../support/service.ts'
+import { type Answer, errorOf, messageOf, type Sending, type Service } from '../support/service.ts'
 import { onEmpty } from '../support/service-tests.ts'
 import { as, type Created, createdToken, KEY, MANAGER, NEW, revoke, untilRefused, withKey } from '../support/tokens.ts'
 
@@ -107,8 +107,7 @@ suite('a rotation over HTTP', () => {
     assert.equal(errorOf(await rotate(service, reader.token.id, {}, as(reader.secret))), 40301)
   })
 
-  test('is refused for a token that is unknown or has ended, and for a bad body, and changes nothing', async () => {
-    const service = await emptyService()
+  onEmpty('is refused for an unknown or ended token, and for a bad body, and changes nothing', async (service) => {
     const [one, gone] = [await createdToken(service, NEW), await createdToken(service, NEW)]
     await revoke(service, gone.id)
     const expired = await service.issueToken(['plants:read'], new Date(1))

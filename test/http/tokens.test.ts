@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { SCOPES } from '../../src/domain/token.ts'
 import { movableTime } from '../support/clock.ts'
 import { pagesFrom } from '../support/exchanges.ts'
-import { errorOf, messageOf, SECRET, withService } from '../support/service.ts'
+import { errorOf, messageOf, SECRET } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { as, type Created, createdToken, createToken, KEY, MANAGER, NEW, revoke, withKey } from '../support/tokens.ts'
 
 suite('a token that is created over HTTP', () => {
-  test('works within its scopes, and only that answer contains its secret', async (t) => {
-    const service = await withService(t, { logLevel: 'debug' })
+  onService('works within its scopes, and only its answer has its secret', { logLevel: 'debug' }, async (service) => {
     const answer = await createToken(service, { ...NEW, expiresAt: '2999-12-31T23:59:59+01:00' })
     const { id, secret, createdAt, ...rest } = answer.json as Created
     assert.deepEqual(rest, { ...NEW, expiresAt: '2999-12-31T22:59:59.000Z' })
@@ -27,8 +27,7 @@ suite('a token that is created over HTTP', () => {
     assert.equal(await service.under.holds(secret), false)
   })
 
-  test('has at most the scopes and the expiry of the token that creates it', async (t) => {
-    const service = await withService(t)
+  onService('has at most the scopes and the expiry of the token that creates it', async (service) => {
     const soon = new Date(Date.now() + 3_600_000)
     const { secret } = await service.issueToken(['plants:read', 'tokens'], soon)
     for (const scopes of [['plants:write'], SCOPES, ['tokens', 'plants:write']]) {
@@ -50,8 +49,7 @@ suite('a token that is created over HTTP', () => {
     assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 3)
   })
 
-  test('has at most the part of the token that creates it, and that part by default', async (t) => {
-    const service = await withService(t)
+  onService('has at most the part of the token that creates it, and that part by default', async (service) => {
     const part = ['bed 1', 'greenhouse 1/', 'greenhouse 1/a/', 'bed 1']
     const { secret, ...creator } = await createdToken(service, { ...NEW, scopes: SCOPES, part })
     assert.deepEqual(creator.part, ['bed 1', 'greenhouse 1/'], 'no text that another one has already')
@@ -76,8 +74,7 @@ suite('a token that is created over HTTP', () => {
     }
   })
 
-  test('of a part has no access to the metrics, the list of tokens and tokens beyond its part', async (t) => {
-    const service = await withService(t)
+  onService('of a part has no access to metrics, the list of tokens and tokens beyond its part', async (service) => {
     const { id, secret } = await createdToken(service, { ...NEW, scopes: SCOPES, part: ['a/'] })
     for (const path of ['/tokens', '/metrics']) {
       const refused = await service.send('GET', path, as(secret))
@@ -95,8 +92,7 @@ suite('a token that is created over HTTP', () => {
     for (const one of [within.id, id]) assert.equal((await revoke(service, one, as(secret))).status, 204)
   })
 
-  test('is refused with all of its faults if it is invalid, and nothing is created', async (t) => {
-    const service = await withService(t)
+  onService('is refused with all of its faults if it is invalid, and nothing is created', async (service) => {
     const cases: readonly (readonly [unknown, number, RegExp])[] = [
       ['', 40001, /empty/],
       ['{', 40001, /not valid JSON/],
@@ -145,8 +141,7 @@ suite('a token that is created over HTTP', () => {
     assert.deepEqual((await service.send('GET', '/tokens')).json, [])
   })
 
-  test('is the same token when the request is repeated with the same key', async (t) => {
-    const service = await withService(t)
+  onService('is the same token when the request is repeated with the same key', async (service) => {
     const { secret } = await service.issueToken(SCOPES)
     const sending = { ...withKey(KEY), ...as(secret) }
     const answers = await Promise.all(Array.from({ length: 8 }, () => createdToken(service, NEW, sending)))
@@ -177,8 +172,7 @@ suite('a token that is created over HTTP', () => {
     assert.equal(errorOf(await createToken(service, NEW, sending)), 40902, 'a revoked token does not come back')
   })
 
-  test('may have a key of 20 to 64 plain characters', async (t) => {
-    const service = await withService(t)
+  onService('may have a key of 20 to 64 plain characters', async (service) => {
     for (const key of ['short', 'x'.repeat(65), `${KEY} `.padEnd(40, 'é'), `"${KEY}`, '', `${KEY},${KEY}`]) {
       const answer = await createToken(service, NEW, {
         headers: { 'Idempotency-Key': Buffer.from(key).toString('latin1') },
@@ -188,8 +182,7 @@ suite('a token that is created over HTTP', () => {
     assert.equal((await createToken(service, NEW, { headers: { 'If-None-Match': '*' } })).status, 400)
   })
 
-  test('is refused beyond the bound on active tokens until one of them is revoked', async (t) => {
-    const service = await withService(t, { maxTokens: 3 })
+  onService('is refused beyond the bound on active tokens until one is revoked', { maxTokens: 3 }, async (service) => {
     const [first] = [
       await createdToken(service, NEW),
       await createdToken(service, NEW),
@@ -206,8 +199,7 @@ suite('a token that is created over HTTP', () => {
     assert.equal((await createToken(service, NEW)).status, 201)
   })
 
-  test('needs an active creator: a token that was just revoked creates none, even while it is cached', async (t) => {
-    const service = await withService(t)
+  onService('needs an active creator: a token just revoked creates none, even while cached', async (service) => {
     const { secret, token } = await service.issueToken(SCOPES)
     assert.equal((await service.send('GET', '/tokens/self', as(secret))).status, 200)
     await service.store.tokens.revokeToken(token.id)
@@ -218,8 +210,7 @@ suite('a token that is created over HTTP', () => {
 })
 
 suite('the list of tokens', () => {
-  test('has pages that together have all tokens, oldest first, with cursors valid for this list only', async (t) => {
-    const service = await withService(t)
+  onService('has pages that together have all tokens, oldest first, with cursors of its own', async (service) => {
     const ids: string[] = []
     for (let i = 0; i < 7; i++) ids.push((await createdToken(service, { ...NEW, name: `token ${i}` })).id)
     await revoke(service, ids[2] ?? '')
@@ -242,8 +233,7 @@ suite('the list of tokens', () => {
 })
 
 suite('the own token', () => {
-  test('may be read with any token, the configured token and tokens without the scope tokens included', async (t) => {
-    const service = await withService(t)
+  onService('may be read with any token, the configured one and those of other scopes included', async (service) => {
     const { store, ...own } = (await service.send('GET', '/tokens/self')).json as Record<string, unknown>
     assert.deepEqual(own, { id: 'configured', name: 'PLANTSTORE_TOKEN', scopes: [...SCOPES] })
     const { secret, token } = await service.issueToken(['plants:write'])
@@ -254,8 +244,7 @@ suite('the own token', () => {
 })
 
 suite('a token that is revoked over HTTP', () => {
-  test('stops working, and may be revoked again', async (t) => {
-    const service = await withService(t)
+  onService('stops working, and may be revoked again', async (service, t) => {
     const move = movableTime(t)
     const { id, secret } = await createdToken(service, NEW)
     assert.equal((await service.send('GET', '/plants', as(secret))).status, 200)
@@ -267,8 +256,7 @@ suite('a token that is revoked over HTTP', () => {
     assert.equal(errorOf(await service.send('GET', '/plants', as(secret))), 40102)
   })
 
-  test('must not be the last one with the scope tokens', async (t) => {
-    const service = await withService(t, { token: undefined })
+  onService('must not be the last one with the scope tokens', { token: undefined }, async (service) => {
     const [one, other] = [await service.issueToken(SCOPES), await service.issueToken(['tokens'])]
     await service.issueToken(['tokens'], new Date(1))
     const first = await revoke(service, other.token.id, as(one.secret))
@@ -281,14 +269,12 @@ suite('a token that is revoked over HTTP', () => {
     assert.equal(errorOf(await revoke(service, next.id, as(next.secret))), 40903)
   })
 
-  test('may be the last one with the scope tokens if there is a configured token', async (t) => {
-    const service = await withService(t)
+  onService('may be the last one with the scope tokens if there is a configured token', async (service) => {
     const { secret, token } = await service.issueToken(SCOPES)
     assert.equal((await revoke(service, token.id, as(secret))).status, 204)
   })
 
-  test('is 40402 if it is unknown and 40003 if its id is malformed', async (t) => {
-    const service = await withService(t)
+  onService('is 40402 if it is unknown and 40003 if its id is malformed', async (service) => {
     assert.equal(errorOf(await revoke(service, 'tok_00000000000')), 40402)
     for (const id of ['1', 'configured', 'tok_', 'tok_0000000000%00', `tok_${'0'.repeat(500)}`, "tok_0000000000'"]) {
       assert.equal(errorOf(await revoke(service, id)), 40003, id)

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { contract } from '../support/conforms.ts'
 import { errorOf, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 const FREE = { authorization: null }
 const SECURITY = '/.well-known/security.txt'
 
 suite('/favicon.ico', () => {
-  test('is the icon, also without the page, and is revalidated by its entity tag', async (t) => {
-    const service = await withService(t, { page: 'off' })
+  onService('is the icon, also without pages, revalidated by its entity tag', { page: 'off' }, async (service) => {
     const { status, headers, body } = await service.send('GET', '/favicon.ico', FREE)
     assert.deepEqual([status, headers['content-type']], [200, 'image/svg+xml'])
     assert.match(body, /^<svg /)
@@ -35,8 +35,7 @@ suite('/llms.txt', () => {
     assert.ok(!body.includes('undefined'), body)
   })
 
-  test('links no page that is switched off', async (t) => {
-    const service = await withService(t, { page: 'off', mcp: 'on' })
+  onService('links no page that is switched off', { page: 'off', mcp: 'on' }, async (service) => {
     const { body } = await service.send('GET', '/llms.txt', FREE)
     assert.ok(!body.includes('/docs)'), body)
     assert.match(body, /\n- Model Context Protocol: http:\S+\/mcp\n/)
@@ -56,14 +55,12 @@ suite(SECURITY, () => {
     assert.ok(days > 80 && days < 365, `${days}`)
   })
 
-  test('is 40401 without a contact', async (t) => {
-    const service = await withService(t)
+  onService('is 40401 without a contact', async (service) => {
     assert.equal(errorOf(await service.send('GET', SECURITY, FREE)), 40401)
   })
 })
 
-test('files of the web take no other method and no parameters', async (t) => {
-  const service = await withService(t)
+onService('files of the web take no other method and no parameters', async (service) => {
   for (const path of ['/favicon.ico', '/llms.txt', SECURITY]) {
     const posted = await service.send('POST', path, { ...FREE, body: '{}' })
     assert.deepEqual([errorOf(posted), posted.headers.allow], [40501, 'GET, HEAD, OPTIONS'], path)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { patch, put } from '../support/exchanges.ts'
-import { emptyService, errorOf, messageOf, type Sending } from '../support/service.ts'
+import { errorOf, messageOf, type Sending } from '../support/service.ts'
 import { onEmpty } from '../support/service-tests.ts'
 
 const MONSTERA = { name: 'Monstera deliciosa', tag: 'houseplant' }
@@ -180,8 +180,7 @@ suite('preconditions of a write', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'z', tag: null }])
   })
 
-  test('If-Match with the entity tag of a read holds until the next write, for each kind of write', async () => {
-    const service = await emptyService()
+  onEmpty('If-Match with the entity tag of a read holds until the next write, of each kind', async (service) => {
     const writes = {
       PUT: (sending: Sending) => put(service, 1, { name: 'mine' }, sending),
       PATCH: (sending: Sending) => patch(service, 1, { name: 'mine' }, sending),
@@ -206,8 +205,7 @@ suite('preconditions of a write', () => {
     }
   })
 
-  test('are not looked at where there is no plant: an update and a delete are 40402, also when repeated', async () => {
-    const service = await emptyService()
+  onEmpty('are not looked at where there is no plant: an update and a delete are 40402', async (service) => {
     for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }]) {
       for (const answer of [
         await patch(service, 1, { name: 'x' }, { headers }),

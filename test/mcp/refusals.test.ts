@@ -20,12 +20,12 @@ import { standingTime } from '../support/clock.ts'
 import { Issuer } from '../support/issuer.ts'
 import { RawConnection } from '../support/raw.ts'
 import { type Answer, emptyService, errorOf, messageOf, SECRET } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 const codeOf = ({ json }: Answer): number => (json as { error: { code: number } }).error.code
 
 suite('/mcp', () => {
-  test('takes POST alone', async () => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('takes POST alone', { mcp: 'on' }, async (service) => {
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const answer = await service.send(method, '/mcp')
       assert.deepEqual([errorOf(answer), answer.headers.allow], [40501, 'POST, OPTIONS'], method)
@@ -99,8 +99,7 @@ suite('a message', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is bounded before anything parses it, also where it comes without an end', async () => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('is bounded before anything parses it, also if it comes without an end', { mcp: 'on' }, async (service) => {
     const connection = new RawConnection(service.port)
     const headers = Object.entries({ ...MESSAGE_HEADERS, Authorization: `Bearer ${SECRET}` })
     const head = [
@@ -114,8 +113,7 @@ suite('a message', () => {
     assert.match(answer, /^HTTP\/1\.1 413 .*\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32000,.*"error":41301,/s)
   })
 
-  test('gets its id back as its client wrote it, which finds the answer by it', async () => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('gets its id back as its client wrote it, which finds the answer by it', { mcp: 'on' }, async (service) => {
     const headers = { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'list_tags' }
     const legacy = { 'Content-Type': 'application/json', Accept: '*/*' }
     const call = JSON.stringify({ ...callMessage('list_tags'), id: 'ID' })
@@ -152,8 +150,7 @@ suite('a message', () => {
     }
   })
 
-  test('is answered by JSON, whatever of it its client accepts', async () => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('is answered by JSON, whatever of it its client accepts', { mcp: 'on' }, async (service) => {
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
     for (const Accept of ['*/*', 'application/json', 'application/*', 'application/json, text/event-stream']) {
       const headers = { 'Content-Type': 'application/json', Accept }
@@ -186,8 +183,7 @@ suite('a message', () => {
     for (const name of asked['Access-Control-Request-Headers'].split(',')) assert.ok(allowed.includes(name), name)
   })
 
-  test('that is no message of the protocol gets the error of the protocol', async () => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('that is no message of the protocol gets the error of the protocol', { mcp: 'on' }, async (service) => {
     const { _meta, ...rest } = callMessage('list_tags').params
     const named = { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'list_tags' }
     assert.equal(codeOf(await postMessage(service, { hello: 1 })), -32600)
@@ -213,8 +209,7 @@ suite('a message', () => {
     assert.equal(codeOf(listened), -32603, 'no stream is opened')
   })
 
-  test('of an unknown tool, or of one that the token may not call, is refused', async (t) => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('of an unknown tool, or one that the token may not call, is refused', { mcp: 'on' }, async (service, t) => {
     const { secret } = await service.issueToken(['plants:read'])
     const agent = await agentOf(t, service, MODES[0], secret)
     for (const name of ['drop_table', 'create_plant', 'delete_plant', '__proto__', 'constructor']) {
@@ -224,8 +219,7 @@ suite('a message', () => {
 })
 
 suite('wrong arguments', () => {
-  test('are a result that names every fault with its number, and change nothing', async (t) => {
-    const service = await emptyService({ mcp: 'delete' })
+  onEmpty('are a result with every fault and its number, and change nothing', { mcp: 'delete' }, async (service, t) => {
     const agent = await agentOf(t, service)
     const rows: readonly (readonly [string, Record<string, unknown>, number, RegExp])[] = [
       ['get_plant', { id: 7 }, 40003, /id must be a string such as "7", because numbers are rounded/],
@@ -269,8 +263,7 @@ suite('wrong arguments', () => {
     assert.equal(codeOf(listed), -32602)
   })
 
-  test('never return a name that may be a secret', async (t) => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('never return a name that may be a secret', { mcp: 'on' }, async (service, t) => {
     const agent = await agentOf(t, service)
     const { message } = await agent.refusal('list_tags', { 'a secret of forty characters and more, here': 1 })
     assert.match(message, /one of them is unknown/)
@@ -278,8 +271,7 @@ suite('wrong arguments', () => {
 })
 
 suite('one token', () => {
-  test('may not take the service from others by 400 connections of messages', async () => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('may not take the service from others by 400 connections of messages', { mcp: 'on' }, async (service) => {
     await service.create({ id: 1, name: 'Ginkgo' })
     const { secret } = await service.issueToken(['plants:read'])
     const before = service.server.listenerCount('connection')
@@ -301,8 +293,7 @@ suite('one token', () => {
     assert.equal(messageOf(await service.send('GET', '/plants/2')), 'there is no plant with the id 2')
   })
 
-  test('pays once for a call under a rate limit', async (t) => {
-    const service = await emptyService({ mcp: 'on', rateLimit: '1' })
+  onEmpty('pays once for a call under a rate limit', { mcp: 'on', rateLimit: '1' }, async (service, t) => {
     standingTime(t)
     const sent = () => callTool(service, 'list_tags', {})
     const answers = [await sent(), await sent()]

@@ -5,6 +5,7 @@ import { connected, MODES } from '../support/agents.ts'
 import { freePort } from '../support/free-port.ts'
 import { PROGRAM, Program, run } from '../support/process.ts'
 import { emptyService, SECRET, type Service, withService } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 const urlOf = ({ port }: Service): string => `http://127.0.0.1:${port}`
 
@@ -49,8 +50,7 @@ suite('plantstore mcp', () => {
   }
   const ping = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })
 
-  test('answers each line in order, also one that is no JSON, and ends with its input', async (t) => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('answers each line in order, also no JSON, and ends with its input', { mcp: 'on' }, async (service, t) => {
     const { answers } = await answersTo(t, urlOf(service), [ping(1), '', '{', ping(2)])
     const found = answers.map(({ id, error }) => [id, error?.code])
     assert.deepEqual(found, [
@@ -60,8 +60,7 @@ suite('plantstore mcp', () => {
     ])
   })
 
-  test('answers JSON that is no message, so that nobody waits for an answer', async (t) => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('answers JSON that is no message, so that nobody waits for an answer', { mcp: 'on' }, async (service, t) => {
     const { answers } = await answersTo(t, urlOf(service), ['null', '7', '"x"', `[${ping(1)}]`, ping(2)])
     const found = answers.map(({ id, error }) => [id, error?.code])
     assert.deepEqual(found, [...Array(4).fill([null, -32600]), [2, undefined]])
@@ -84,8 +83,7 @@ suite('plantstore mcp', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('takes a line that comes byte by byte, and one without an end', async (t) => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('takes a line that comes byte by byte, and one without an end', { mcp: 'on' }, async (service, t) => {
     const program = new Program(t, ['mcp', '--url', urlOf(service)], {
       env: { PLANTSTORE_TOKEN: SECRET },
       hasInput: true,

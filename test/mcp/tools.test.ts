@@ -5,7 +5,8 @@ import { agentsEndpoint } from '../../src/mcp/endpoint.ts'
 import { TOOLS } from '../../src/mcp/tools.ts'
 import { agentOf, callMessage, callTool, MESSAGE_HEADERS, MODES } from '../support/agents.ts'
 import { contract } from '../support/conforms.ts'
-import { emptyService, SECRET, withService } from '../support/service.ts'
+import { emptyService, SECRET } from '../support/service.ts'
+import { onEmpty, onService } from '../support/service-tests.ts'
 import { withSlowSearches } from '../support/slow-searches.ts'
 
 const READ = ['get_history', 'get_plant', 'list_actions', 'list_deleted', 'list_tags', 'search_plants']
@@ -16,8 +17,7 @@ const LARGE = '9007199254740993'
 
 for (const mode of MODES) {
   suite(`the official client, ${JSON.stringify(mode)}`, () => {
-    test('calls every tool, with ids exact as text', async (t) => {
-      const service = await withService(t, { mcp: 'delete' })
+    onService('calls every tool, with ids exact as text', { mcp: 'delete' }, async (service, t) => {
       const agent = await agentOf(t, service, mode)
       assert.deepEqual(await agent.names(), [...READ, ...WRITE, ...DELETE].sort())
       const made = await agent.call('create_plant', { id: LARGE, name: 'Ginkgo', tag: 'tree' })
@@ -50,8 +50,7 @@ for (const mode of MODES) {
 }
 
 suite('the tools', () => {
-  test('are those of the scopes, without delete unless the operator allows it', async (t) => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('are those of the scopes, but delete only as the operator allows', { mcp: 'on' }, async (service, t) => {
     const namesWith = async (scopes: Parameters<typeof service.issueToken>[0]) => {
       const { secret } = await service.issueToken(scopes)
       return (await agentOf(t, service, MODES[0], secret)).names()
@@ -92,11 +91,10 @@ suite('the tools', () => {
     for (const { hints } of Object.values(TOOLS)) assert.ok(hints.idempotentHint && hints.openWorldHint === false)
   })
 
-  test('list what was done together, take it back once, and again after a redo', async (t) => {
+  test('list what was done together, undo it once, and again after a redo', async (t) => {
     const service = await emptyService({ mcp: 'delete' })
     const rows = '{"id":1,"name":"a"}\n{"id":2,"name":"b"}\n'
-    const headers = { 'Content-Type': 'application/x-ndjson', 'Plantstore-Action': 'work' }
-    await service.send('POST', '/plants/import', { headers, body: rows })
+    await service.importFile(rows, { headers: { 'Plantstore-Action': 'work' } })
     const agent = await agentOf(t, service)
     const [action] = (await agent.call('list_actions'))['actions'] as { id: string; created: number }[]
     assert.deepEqual([action?.id, action?.created], ['work', 2])
@@ -116,8 +114,7 @@ suite('the tools', () => {
     assert.equal((await agent.refusal('undo_action', { id: 'none' })).error, 40402)
   })
 
-  test('that say so change nothing when they are called again', async (t) => {
-    const service = await emptyService({ mcp: 'delete' })
+  onEmpty('that say so change nothing when they are called again', { mcp: 'delete' }, async (service, t) => {
     const agent = await agentOf(t, service)
     const plant = { id: '7', name: 'Ginkgo' }
     const { etag } = await agent.call('create_plant', plant)
@@ -131,8 +128,7 @@ suite('the tools', () => {
     assert.deepEqual((await agent.call('get_history', { id: '7', limit: 1 }))['next'] === undefined, false)
   })
 
-  test('page by next, and bound a page', async (t) => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('page by next, and bound a page', { mcp: 'on' }, async (service, t) => {
     for (let id = 1; id <= 25; id++) await service.create({ id, name: `plant ${id}`, tag: `tag ${id % 3}` })
     const agent = await agentOf(t, service)
     const first = await agent.call('search_plants')
@@ -150,8 +146,7 @@ suite('the tools', () => {
     assert.match((await agent.refusal('search_plants', { limit: 51 })).message, /limit must be at most 50/)
   })
 
-  test('check a file with ids as numbers or texts, and store nothing', async (t) => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('check a file with ids as numbers or texts, and store nothing', { mcp: 'on' }, async (service, t) => {
     const agent = await agentOf(t, service)
     const content = `{"id":"${LARGE}","name":"a"}\n{"id":2,"name":"b"}\n{"id":3}\n`
     const { report } = await agent.call('check_import', { format: 'ndjson', content })
@@ -160,8 +155,7 @@ suite('the tools', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('keep every text as it is', async (t) => {
-    const service = await emptyService({ mcp: 'on' })
+  onEmpty('keep every text as it is', { mcp: 'on' }, async (service, t) => {
     const agent = await agentOf(t, service)
     const name = ' "id":9007199254740993 \\ \u202e é 𝒳 "id": 7 '
     await agent.call('create_plant', { id: '-9223372036854775808', name, tag: '' })
@@ -192,8 +186,7 @@ suite('the tools', () => {
     await agent.call('check_import', { format: 'csv', content: 'id,name\n9,x\n', mode: null })
   })
 
-  test('say the types of their results, in few words', async (t) => {
-    const service = await emptyService({ mcp: 'delete' })
+  onEmpty('say the types of their results, in few words', { mcp: 'delete' }, async (service, t) => {
     const { client } = await agentOf(t, service)
     const { tools } = await client.listTools()
     const outputs = new Map(tools.map(({ name, outputSchema }) => [name, outputSchema]))

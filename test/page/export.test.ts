@@ -58,8 +58,7 @@ suite('the page, for exports,', () => {
       await page.getByText('3 texts begin with =, +, - or @. The file has them as they are').waitFor()
       await page.getByText('1 id has more than 15 digits').waitFor()
       await assertAccessible(page)
-      const headers = { 'Content-Type': 'text/csv' }
-      const again = await service.send('POST', '/plants/import', { body: file, headers })
+      const again = await service.importFile(file, { type: 'text/csv' })
       assert.match(again.body, /"unchanged":5,"refused":0/)
       await empty(service)
       await choose(page, 'plants.csv', Buffer.from(file))

@@ -22,7 +22,7 @@ const EXPECTED = PLANTS.flatMap(({ id }) => [String(id), `${BASE}/#/plant?id=${i
 /** Opens the labels of all plants, with an address for phones, and with bars. */
 async function open({ page, service, address }: Opened): Promise<void> {
   const body = PLANTS.map(({ id, name, tag }) => `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}`).join('\n')
-  await service.send('POST', '/plants/import', { headers: { 'Content-Type': 'application/x-ndjson' }, body })
+  await service.importFile(body)
   await page.goto(`${address}#/labels?all`)
   await page.getByText(`${PLANTS.length} labels`, { exact: true }).waitFor()
   await page.getByLabel('Address of the service, for phones').fill(BASE)

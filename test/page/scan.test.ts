@@ -1,4 +1,3 @@
-// Longer than 400 lines because camera, keyboard and hand scanner lead to the same views, which each step follows.
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'

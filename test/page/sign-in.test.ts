@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
 import { openView, pressOn, signOut, signOver, untilFocused } from '../support/by-keyboard.ts'
 import { pageTests } from '../support/page.ts'
 import { intercept, NO_NETWORK, withoutWaits } from '../support/page-network.ts'
-import { SECRET, withService } from '../support/service.ts'
+import { SECRET } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { untilRefused } from '../support/tokens.ts'
 
 const FREE = { authorization: null }
@@ -17,8 +18,7 @@ const NO_LINK = 'The link does not sign you in; you are still signed in as the o
 const HELD_UP = 'This network asks for a sign-in of its own.'
 
 suite('the files of the page at /', () => {
-  test('are small, come only from the service, and contain no inline script or style', async (t) => {
-    const service = await withService(t)
+  onService('are small, come only from the service, and contain no inline script or style', async (service) => {
     const page = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
     assert.deepEqual([page.status, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
     assert.equal(page.headers.vary, 'Accept, Accept-Encoding')

@@ -330,8 +330,7 @@ suite('the table of the page', () => {
   // Last in the file, as it adds plants.
   inBrowser('offers and finds a tag behind thousands of others', async ({ page, service }) => {
     const rows = Array.from({ length: 5100 }, (_, i) => `${20_000 + i},Aloe,${i === 0 ? 'zz bed' : `acc/${i}`}`)
-    const file = { headers: { 'Content-Type': 'text/csv' }, body: ['id,name,tag', ...rows].join('\n') }
-    await service.send('POST', '/plants/import', file)
+    await service.importFile(['id,name,tag', ...rows].join('\n'), { type: 'text/csv' })
     await page.getByLabel('Search plants').fill('zz')
     await page.getByRole('button', { name: 'Tag: zz bed (1)' }).waitFor()
     await page.getByLabel('Search plants').fill('')

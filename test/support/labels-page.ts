@@ -22,8 +22,7 @@ export const LABELLED = [
 export async function openLabels({ service, page }: Opened): Promise<void> {
   const rows = LABELLED.map(({ id, name, tag }) => `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}`)
   const many = Array.from({ length: 1001 }, (_, i) => JSON.stringify({ id: 5000 + i, name: `Seedling ${i}` }))
-  const headers = { 'Content-Type': 'application/x-ndjson' }
-  await service.send('POST', '/plants/import', { headers, body: [...rows, ...many].join('\n') })
+  await service.importFile([...rows, ...many].join('\n'))
   await openView(page, say('view.labels'))
   await page.getByText(say('labels.chooseFirst')).waitFor()
 }

@@ -38,6 +38,12 @@ export async function send(
   return { status: response.statusCode ?? 0, error, closes: response.headers.connection === 'close', body: content }
 }
 
+/** Waits until readiness has this status: the service reuses the result of a check for a second. */
+export async function ready(address: string, status: number): Promise<void> {
+  const readiness = async () => (await send('GET', `${address}/health/ready`)).status
+  await until(async () => (await readiness()) === status, `/health/ready does not become ${status}`)
+}
+
 /** Writes a plant as JSON. The id is written as text, because a double may be unable to represent it. */
 export const plantBody = (id: bigint, { name, tag }: Plant): string =>
   `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}`

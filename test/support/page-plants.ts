@@ -27,8 +27,7 @@ export const nothingWaits = (page: Page): Promise<void> =>
 
 /** Adds plants, each a line of NDJSON. */
 export async function addRows(service: Service, rows: readonly string[]): Promise<void> {
-  const headers = { 'Content-Type': 'application/x-ndjson' }
-  const answer = await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
+  const answer = await service.importFile(rows.join('\n'))
   assert.match(answer.body, new RegExp(`"added":${rows.length}`))
 }
 

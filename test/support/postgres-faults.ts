@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { ErrorNumber } from '../../src/domain/errors.ts'
 import { cleanUp } from './clean-up.ts'
-import { type Load, send } from './load.ts'
+import type { Load } from './load.ts'
 import { plantsOf } from './postgres.ts'
 import { PostgresServer } from './postgres-server.ts'
 import { type Served, TOKEN } from './process.ts'
-import { until } from './until.ts'
 
 /** Starts a server for this test only. */
 export async function ownServer(t: TestContext): Promise<PostgresServer> {
@@ -46,12 +45,6 @@ export async function assertKept(
   for (const secret of [password, decodeURIComponent(password)]) {
     assert.ok(!program.stdout.includes(secret) && !program.stderr.includes(secret))
   }
-}
-
-/** Waits until readiness has this status: the service reuses the result of a check for a second. */
-export async function ready(address: string, status: number): Promise<void> {
-  const readiness = async () => (await send('GET', `${address}/health/ready`)).status
-  await until(async () => (await readiness()) === status, `/health/ready does not become ${status}`)
 }
 
 export const refusals = (load: Load): number => load.refused.get(50301) ?? 0

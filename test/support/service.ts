@@ -227,6 +227,20 @@ export class Service {
     return this.sendJson('POST', '/plants', body, sending)
   }
 
+  /** Sends a file to importPlants, as NDJSON unless it has another type. */
+  importFile(
+    body: string | Buffer,
+    {
+      type = 'application/x-ndjson',
+      query = '',
+      headers,
+      ...sending
+    }: Sending & { type?: string; query?: string } = {},
+  ): Promise<Answer> {
+    const path = `/plants/import${query}`
+    return this.send('POST', path, { ...sending, headers: { 'Content-Type': type, ...headers }, body })
+  }
+
   /** Creates a token in the store. */
   async issueToken(scopes: readonly Scope[], expiresAt?: Date, part?: Part): Promise<{ secret: string; token: Token }> {
     const secret = makeSecret()

@@ -23,13 +23,10 @@ interface Importing {
 /** Imports plants, as another client does. */
 async function importPlants(service: Service, plants: readonly Sent[], importing: Importing = {}): Promise<void> {
   const { secret, mode = 'add', action } = importing
-  const headers = {
-    'Content-Type': 'application/x-ndjson',
-    ...(action === undefined ? {} : { 'Plantstore-Action': action }),
-  }
+  const headers = action === undefined ? {} : { 'Plantstore-Action': action }
   const body = plants.map((plant) => JSON.stringify(plant)).join('\n')
-  const sending = { headers, body, ...(secret === undefined ? {} : as(secret)) }
-  const answer = await service.send('POST', `/plants/import?mode=${mode}`, sending)
+  const sending = { headers, query: `?mode=${mode}`, ...(secret === undefined ? {} : as(secret)) }
+  const answer = await service.importFile(body, sending)
   assert.match(answer.body, /"refused":0/)
 }
 

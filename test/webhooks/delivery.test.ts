@@ -161,8 +161,7 @@ suite('a failed attempt', { concurrency: true }, () => {
     assert.equal((await webhookOf(service, id)).state, 'active')
   })
 
-  test('by a receiver that was away is repeated at once for all events when it is back', async (t) => {
-    const service = await withService(t, LOCAL)
+  onService('by a receiver that was away is repeated at once for all when it is back', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t)
     await createdWebhook(service, { url: receiver.url })
     await receiver.stop()

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import type { WebhookWithSecret } from '../../client/src/contract.generated.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { emptyService, errorOf } from '../support/service.ts'
+import { errorOf } from '../support/service.ts'
+import { onEmpty } from '../support/service-tests.ts'
 import { KEY, withKey } from '../support/tokens.ts'
 import { createdWebhook, LOCAL, webhookOf } from '../support/webhooks.ts'
 
-test('a webhook gets a new secret, and signs by both until the end of the overlap', async (t) => {
-  const service = await emptyService(LOCAL)
+onEmpty('a webhook gets a new secret, and signs by both until the end of the overlap', LOCAL, async (service, t) => {
   const receiver = await startReceiver(t)
   const { id, secret: old } = await createdWebhook(service, { url: receiver.url })
   const rotate = async (body: unknown, key?: string) => {

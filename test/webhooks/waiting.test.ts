@@ -5,6 +5,7 @@ import { CONFIGURED_TOKEN } from '../../src/domain/token.ts'
 import { movableTime } from '../support/clock.ts'
 import { startReceiver, type TestReceiver } from '../support/receiver.ts'
 import { type Service, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 import { as } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
 import {
@@ -117,8 +118,7 @@ test('a receiver that was away for a minute gets every event once, and no person
   assert.equal((await webhookOf(service, id)).state, 'active')
 })
 
-test('what waits for a paused webhook is counted by its whole filter', async (t) => {
-  const service = await withService(t, LOCAL)
+onService('what waits for a paused webhook is counted by its whole filter', LOCAL, async (service) => {
   const { id } = await createdWebhook(service, { url: 'http://127.0.0.1:9/', tagPrefix: 'conifer/' })
   assert.equal((await patchWebhook(service, id, { state: 'paused' })).status, 200)
   for (const [plant, tag] of ['fern', 'conifer/pine', 'moss'].entries()) {

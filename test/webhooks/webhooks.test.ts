@@ -307,10 +307,7 @@ suite('a webhook', () => {
     const receiver = await startReceiver(t)
     const { id } = await createdWebhook(service, { url: receiver.url, tagPrefix: 'conifer/', body: 'plant' })
     const send = (rows: readonly unknown[], mode: string) =>
-      service.send('POST', `/plants/import?mode=${mode}`, {
-        headers: { 'Content-Type': 'application/x-ndjson' },
-        body: rows.map((row) => JSON.stringify(row)).join('\n'),
-      })
+      service.importFile(rows.map((row) => JSON.stringify(row)).join('\n'), { query: `?mode=${mode}` })
     const [pine, aloe, moss] = [
       { id: 1, name: 'Pinus', tag: 'conifer/pine' },
       { id: 2, name: 'Aloe', tag: 'succulent' },

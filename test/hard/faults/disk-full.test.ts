@@ -11,7 +11,7 @@ import { transaction } from '../../../src/sqlite/wal/transaction.ts'
 import { cleanUp } from '../../support/clean-up.ts'
 import { isIntact, tempFolder } from '../../support/files.ts'
 import { fullPlants, sendRows } from '../../support/full-plants.ts'
-import { Load, send } from '../../support/load.ts'
+import { Load, ready, send } from '../../support/load.ts'
 import { notTestedHere } from '../../support/not-tested.ts'
 import { run, type Server, startServer } from '../../support/process.ts'
 import { startServerWithSizeLimit } from '../../support/size-limit.ts'
@@ -93,7 +93,7 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
     }
 
     const { address, storePath } = await startServer(t, disk)
-    await readiness(address, 503)
+    await ready(address, 503)
     const file = join(disk, 'export.csv')
     const { stdout } = await run(t, ['export', '-', '--format', 'csv', '--store', `sqlite:${storePath}`], { cwd: disk })
     assert.equal(stdout.split('\r\n').length - 2, load.acknowledged.size + stored, file)
@@ -101,7 +101,7 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
     const after = new Load(address, { firstId: 1_000_000n })
     await after.reaches(100)
     await after.stop()
-    await readiness(address, 200)
+    await ready(address, 200)
     load.assertAllIn(storePath)
     after.assertAllIn(storePath)
   })
@@ -195,12 +195,15 @@ async function assertSurvives({ program, address, storePath }: Server, disk: Dis
   const isRefused = () => (load.refused.get(50304) ?? 0) >= 50
   await load.until(isRefused)
   assert.ok(isRefused(), 'the disk was full')
-  if (disk.isNoticed) await readiness(address, 503)
+  if (disk.isNoticed) {
+    await ready(address, 503)
+    assert.equal((await send('GET', `${address}/health/ready`)).error, 50304)
+  }
   load.assertAllIn(storePath)
   const before = load.acknowledged.size
   disk.free()
   await load.reaches(before + 100)
-  await readiness(address, 200)
+  await ready(address, 200)
   await load.stop()
   assert.deepEqual([[...load.refused.keys()], load.broken], [[50304], []])
   assert.ok(program.isRunning)
@@ -208,11 +211,4 @@ async function assertSurvives({ program, address, storePath }: Server, disk: Dis
   program.signal('SIGTERM')
   assert.equal((await program.outcome).code, 0)
   assert.ok(isIntact(storePath))
-}
-
-/** Waits until readiness has this status: the service reuses the result of a check for a second. */
-async function readiness(address: string, status: number): Promise<void> {
-  const ready = () => send('GET', `${address}/health/ready`)
-  await until(async () => (await ready()).status === status, `/health/ready does not become ${status}`)
-  assert.equal((await ready()).error, status === 503 ? 50304 : undefined)
 }

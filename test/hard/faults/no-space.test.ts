@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isIntact, tempFolder } from '../../support/files.ts'
 import { fullPlants, sendRows } from '../../support/full-plants.ts'
 import { Load, send } from '../../support/load.ts'
@@ -9,9 +8,7 @@ import { isLinux, notTestedHere } from '../../support/not-tested.ts'
 import { type Server, startServer } from '../../support/process.ts'
 import { fillDisk, NO_DISK, smallDisk } from '../../support/small-disk.ts'
 import { failing, hasStrace } from '../../support/strace.ts'
-
-/** Milliseconds for which a test waits for what must come. */
-const PATIENCE = 90_000
+import { until } from '../../support/until.ts'
 
 /** Loads the service until it lacks space, and checks that it still answers reads. */
 async function fillsUp({ program, address, storePath }: Server): Promise<Load> {
@@ -33,12 +30,8 @@ async function reads(address: string, load: Load): Promise<void> {
 }
 
 /** Repeats a request until its answer has this status. */
-async function until(status: number, request: () => Promise<{ status: number }>, what: string): Promise<void> {
-  for (const end = performance.now() + PATIENCE; performance.now() < end; ) {
-    if ((await request()).status === status) return
-  }
-  assert.fail(`${what} does not get ${status}`)
-}
+const untilStatus = (status: number, request: () => Promise<{ status: number }>, what: string): Promise<void> =>
+  until(async () => (await request()).status === status, `${what} does not get ${status}`)
 
 const create = (address: string, id: number, name: string) =>
   send('POST', `${address}/plants`, { body: JSON.stringify({ id, name }) })
@@ -56,10 +49,10 @@ test('a limit of the size of files is 50304, and reads go on, also after a start
   const second = await startServer(t, folder, [], limited)
   await reads(second.address, load)
   let batch = 1000
-  await until(503, () => add(second.address, 1000 * batch++), 'a write that does not fit')
+  await untilStatus(503, () => add(second.address, 1000 * batch++), 'a write that does not fit')
   await second.program.kill()
   const third = await startServer(t, folder)
-  await until(200, () => add(third.address, 2_000_000), 'a write without the limit')
+  await untilStatus(200, () => add(third.address, 2_000_000), 'a write without the limit')
   load.assertAllIn(third.storePath)
   assert.ok(isIntact(third.storePath))
 })
@@ -73,7 +66,7 @@ test('a quota is 50304, and reads go on', async (t) => {
   const load = await fillsUp(server)
   await server.program.kill()
   const { address, storePath } = await startServer(t, folder)
-  await until(200, () => create(address, -1, 'a'), 'a write without the quota')
+  await untilStatus(200, () => create(address, -1, 'a'), 'a write without the quota')
   load.assertAllIn(storePath)
 })
 
@@ -83,16 +76,11 @@ test('a store without space removes its search index first, and reads and small 
   const { address, storePath } = await startServer(t, disk)
   for (let id = 0; id < 50; id++) assert.equal((await create(address, id, `fern ${id}`)).status, 200)
   const index = `${storePath}-index`
-  const patiently = async (condition: () => boolean, what: string) => {
-    for (const end = performance.now() + PATIENCE; !condition(); await sleep(20)) {
-      assert.ok(performance.now() < end, what)
-    }
-  }
-  await patiently(() => existsSync(index), 'there is no index')
+  await until(() => existsSync(index), 'there is no index')
   fillDisk(disk)
   let batch = 1
-  await until(503, () => add(address, 1000 * batch++), 'a write that does not fit')
-  await patiently(() => !existsSync(index), 'the index keeps its space')
+  await untilStatus(503, () => add(address, 1000 * batch++), 'a write that does not fit')
+  await until(() => !existsSync(index), 'the index keeps its space')
   assert.equal((await send('GET', `${address}/plants/7`)).status, 200)
   assert.equal((await send('GET', `${address}/plants?q=fern`)).status, 200)
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Load, send } from '../../support/load.ts'
+import { Load, ready, send } from '../../support/load.ts'
 import { lockPlants, newDatabase, query } from '../../support/postgres.ts'
-import { assertKept, assertOutOfReach, ownServer, ready, refusals } from '../../support/postgres-faults.ts'
+import { assertKept, assertOutOfReach, ownServer, refusals } from '../../support/postgres-faults.ts'
 import { serveStore } from '../../support/process.ts'
 import { type NetworkState, tcpProxy } from '../../support/tcp-proxy.ts'
 

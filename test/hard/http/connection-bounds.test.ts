@@ -16,6 +16,7 @@ import { answersIn, assertRefusal, RawConnection } from '../../support/raw.ts'
 import { LIVE, untilNoConnection, whole } from '../../support/requests.ts'
 import { boundIn } from '../../support/scrape.ts'
 import { SECRET, type Service, withService } from '../../support/service.ts'
+import { onService } from '../../support/service-tests.ts'
 import { clearTest } from '../../support/transport.ts'
 import { happens, until } from '../../support/until.ts'
 
@@ -91,8 +92,7 @@ suite('connections beyond the bound', () => {
     await untilNoConnection(service)
   })
 
-  test('are refused with 50302 while all connections are busy', async (t) => {
-    const service = await withService(t, { maxConnections: '3' })
+  onService('are refused with 50302 while all connections are busy', { maxConnections: '3' }, async (service, t) => {
     const release = await busy(t, service, 3)
     const refused = await opened(t, service, `${LIVE}\r\n`)
     const [answer] = answersIn(await refused.untilClosed())

@@ -12,7 +12,8 @@ import {
   withMuch,
 } from '../../support/long-work.ts'
 import { isLinux, notTestedHere } from '../../support/not-tested.ts'
-import { errorOf, SECRET, withService } from '../../support/service.ts'
+import { errorOf, SECRET } from '../../support/service.ts'
+import { onService } from '../../support/service-tests.ts'
 import { until } from '../../support/until.ts'
 
 suite('exports', () => {
@@ -70,8 +71,7 @@ suite('imports and dry runs', () => {
     { work: 'import' as const, path: '/plants/import', bound: { maxImports: '3' } },
     { work: 'dryRun' as const, path: '/plants/import?dryRun=true', bound: { maxDryRuns: 3 } },
   ]) {
-    test(`in progress are bounded per token and in total: ${work}`, async (t) => {
-      const service = await withService(t, bound)
+    onService(`in progress are bounded per token and in total: ${work}`, bound, async (service) => {
       const other = await service.issueToken(['plants:write'])
       const send = (secret: string) =>
         service.send('POST', path, {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type MemoryUse, Overload } from '../../../src/http/admission/turns.ts'
 import { errorOf, messageOf, withService } from '../../support/service.ts'
+import { onService } from '../../support/service-tests.ts'
 import { until } from '../../support/until.ts'
 
 /** Blocks the event loop for this time, in which it has a processor. */
@@ -102,8 +103,7 @@ suite('overload', () => {
     assert.equal((await service.send('GET', '/plants/1')).status, 404)
   })
 
-  test('refuses everything but health and metrics while memory is short', async (t) => {
-    const service = await withService(t, { maxMemory: 2 ** 20 })
+  onService('refuses all but health and metrics while memory is short', { maxMemory: 2 ** 20 }, async (service) => {
     const answer = async () => service.create({ id: 1, name: 'a' })
     let refused = await answer()
     while (refused.status === 200) refused = await answer()

@@ -6,7 +6,7 @@ import { tempFolder } from '../../support/files.ts'
 import { send } from '../../support/load.ts'
 import { type Program, startServer, TOKEN } from '../../support/process.ts'
 import { PLANT } from '../../support/requests.ts'
-import { withService } from '../../support/service.ts'
+import { onService } from '../../support/service-tests.ts'
 import { settled } from '../../support/until.ts'
 
 const request = (line: string, fields: readonly string[] = [], body = ''): string =>
@@ -106,8 +106,7 @@ suite('a client that leaves after any byte of any request', () => {
   }
 })
 
-test('a connection that the system cannot hand over is a line of the log, and the port goes on', async (t) => {
-  const service = await withService(t)
+onService('a connection that the system cannot hand over is a line of the log, no end of the port', async (service) => {
   service.server.emit('error', Object.assign(new Error('accept ENOBUFS'), { code: 'ENOBUFS' }))
   assert.match(service.log, /"error":50302,.*accept ENOBUFS.*"msg":"failed: a connection could not be accepted"/)
   assert.equal((await service.send('GET', '/health/live')).status, 200)

@@ -10,14 +10,14 @@ import {
   untilRunning,
   withMuch,
 } from '../../support/long-work.ts'
-import { SECRET, withService } from '../../support/service.ts'
+import { SECRET } from '../../support/service.ts'
+import { onService } from '../../support/service-tests.ts'
 
 /** No client reaches this speed, and none stalls. */
 const SLOW = { stallTimeout: '1s', leastSpeed: 512 * 2 ** 20 }
 
 suite('a client below the least speed', () => {
-  test('of an import gets 40801 with the counts so far', async (t) => {
-    const service = await withService(t, SLOW)
+  onService('of an import gets 40801 with the counts so far', SLOW, async (service) => {
     const connection = openImport(service, SECRET)
     for (let row = 2; !connection.received.includes('HTTP/1.1 '); row++) {
       connection.write(chunk(rowsFrom(row, 1)))

@@ -9,6 +9,7 @@ import { makeCertificate } from '../../support/certificates.ts'
 import { refusalOfBytes } from '../../support/raw.ts'
 import { Scrape } from '../../support/scrape.ts'
 import { errorOf, type Service, withService } from '../../support/service.ts'
+import { onService } from '../../support/service-tests.ts'
 import { connectTo, useTls } from '../../support/transport.ts'
 import { happens, settled, until } from '../../support/until.ts'
 
@@ -87,8 +88,7 @@ test('without an https --public-url, no answer asks browsers for HTTPS alone', a
   }
 })
 
-test('only http/1.1 is agreed on, over TLS 1.2 and 1.3', async (t) => {
-  const service = await withService(t)
+onService('only http/1.1 is agreed on, over TLS 1.2 and 1.3', async (service) => {
   const options = { port: service.port, host: '127.0.0.1', servername: 'localhost', ALPNProtocols: ['h2', 'http/1.1'] }
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     const socket = connectSecurely({ ...options, minVersion: version, maxVersion: version })
@@ -147,8 +147,7 @@ suite('a client that leaves during its handshake', () => {
     })
   }
 
-  test('and resets right after it, before or during a request, harms nobody', async (t) => {
-    const service = await withService(t)
+  onService('and resets right after it, before or during a request, harms nobody', async (service) => {
     for (let at = 0; at <= LIVE.length; at += 9) {
       const socket = connectTo(service.port)
       socket.on('error', () => {})
@@ -161,8 +160,7 @@ suite('a client that leaves during its handshake', () => {
   })
 })
 
-test('bytes that are no record end their connection alone, before and after the handshake', async (t) => {
-  const service = await withService(t)
+onService('bytes that are no record end their connection alone, before and after the handshake', async (service) => {
   const hello = await clientHello()
   const damaged = Buffer.from(hello)
   damaged.fill(0xff, 5)
@@ -213,8 +211,7 @@ suite(`while ${FLOOD} handshakes never finish`, () => {
     })
   }
 
-  test('each counts as a connection of its address', async (t) => {
-    const service = await withService(t, { maxAddressConnections: '5' })
+  onService('each counts as a connection of its address', { maxAddressConnections: '5' }, async (service) => {
     const hello = await clientHello()
     const sockets = Array.from({ length: 5 }, () => sendClearly(service, hello, '127.0.0.7'))
     await until(async () => (await connections(service)) === 6, 'the connections are not counted')
@@ -223,16 +220,14 @@ suite(`while ${FLOOD} handshakes never finish`, () => {
     await closed(sockets[0] as Socket)
   })
 
-  test('the service stops at once', async (t) => {
-    const service = await withService(t, { requestTimeout: '5m' })
+  onService('the service stops at once', { requestTimeout: '5m' }, async (service, t) => {
     const sockets = [...(await unfinished(t, service, '')), sendClearly(service, await clientHello())]
     await service.stop()
     await Promise.all(sockets.map(closed))
   })
 })
 
-test('a refusal before a request reaches the client over TLS', async (t) => {
-  const service = await withService(t)
+onService('a refusal before a request reaches the client over TLS', async (service) => {
   assert.deepEqual(await refusalOfBytes(service.port, 'nonsense\r\n\r\n'), { status: 400, error: 40004 })
   service.state.current = 'closing'
   assert.equal(errorOf(await service.send('GET', '/plants')), 50303)

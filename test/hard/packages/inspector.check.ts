@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { dirname } from 'node:path'
-import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { tempFolder } from '../../support/files.ts'
-import { SECRET, withService } from '../../support/service.ts'
+import { SECRET } from '../../support/service.ts'
+import { onService } from '../../support/service-tests.ts'
 
 /** By npx, because a package that runs an install script is no dependency of the project. */
 const INSPECTOR = '@modelcontextprotocol/inspector@2.12.0'
 
-test('the inspector lists and calls the tools of a service', async (t) => {
-  const service = await withService(t, { mcp: 'on' })
+onService('the inspector lists and calls the tools of a service', { mcp: 'on' }, async (service, t) => {
   const folder = tempFolder(t)
   const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
   const inspect = async (...args: string[]): Promise<Record<string, unknown>> => {
