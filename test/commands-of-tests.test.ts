@@ -27,7 +27,7 @@ suite('every file of tests', () => {
       for (const imported of importsOf(file)) if (imported.startsWith('test/')) reached.add(imported)
     }
     const withTests = filesOf('test/**/*.ts').filter((file) =>
-      /^ *(?:test|clearTest|onEmpty|onService|inBrowser|onPhone|inEachLook)\(/m.test(read(file)),
+      /^ *(?:test|clearTest|onEmpty|onService|inBrowser|onPhone)\(/m.test(read(file)),
     )
     assert.ok(withTests.length > 200, 'the files are found')
     const of = withTests.filter((file) => !reached.has(file) && !OF_OTHER_COMMANDS.test(file))

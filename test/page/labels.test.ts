@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import { isInFonts } from '../../web/src/labels/pdf.ts'
 import { L7160, placeOf } from '../../web/src/labels/sheets.ts'
-import { say } from '../../web/src/language/language.ts'
 import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
 import { openTools, pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { inkIn, shareNear } from '../support/ink.ts'
@@ -12,7 +11,7 @@ import { pageTests } from '../support/page.ts'
 import { codesOn } from '../support/pdf-pages.ts'
 
 suite('labels', () => {
-  const { inBrowser, onPhone, inEachLook } = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
   inBrowser('of a bed or of a search are chosen at once, in place of those of before', async (opened) => {
     const { page } = opened
@@ -178,23 +177,22 @@ suite('labels', () => {
     await service.send('DELETE', '/plants/4999')
   })
 
-  inEachLook('beyond 1,000 are in documents one after the other', async (opened) => {
+  inBrowser('beyond 1,000 are in documents one after the other', async (opened) => {
     const { page } = opened
     await openLabels(opened)
-    const part = (first: number, last: number) =>
-      page.getByText(say('labels.part', { first, last, total: 1001 })).waitFor()
-    const turn = (key: 'plant.next' | 'plant.previous') => page.getByRole('button', { name: say(key) }).first()
-    await page.getByLabel(say('plants.searchTitle')).fill('seedling')
-    await page.getByText(say('labels.first', { most: 20 })).waitFor()
-    await page.getByRole('button', { name: say('labels.addAll') }).click()
-    await page.getByText(say('labels.count', { count: 1001 }), { exact: true }).waitFor()
-    await part(1, 1000)
-    await pressOn(page, turn('plant.next'))
-    await part(1001, 1001)
+    const part = (range: string) => page.getByText(`Labels ${range} of 1,001`).waitFor()
+    const turn = (way: 'Next' | 'Previous') => page.getByRole('button', { name: way }).first()
+    await page.getByLabel('Search plants').fill('seedling')
+    await page.getByText('The first 20 that match. Type more to find others.').waitFor()
+    await page.getByRole('button', { name: 'Add all that match' }).click()
+    await page.getByText('1,001 labels', { exact: true }).waitFor()
+    await part('1 to 1,000')
+    await pressOn(page, turn('Next'))
+    await part('1,001 to 1,001')
     assert.equal((await page.locator('.preview text').allTextContents()).join(' '), 'Seedling 1000 6000')
     await assertAtBothSizes(page)
-    await pressOn(page, turn('plant.previous'), 'Enter', 'Shift+Tab')
-    await part(1, 1000)
+    await pressOn(page, turn('Previous'), 'Enter', 'Shift+Tab')
+    await part('1 to 1,000')
   })
 
   inBrowser('number at most 1,000 in a document, and skip used places of the first sheet', async (opened) => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import { say } from '../../web/src/language/language.ts'
 import { assertAtBothSizes } from '../support/accessible.ts'
 import { pressAction, pressOn, signOver } from '../support/by-keyboard.ts'
 import { untilKept } from '../support/kept.ts'
@@ -9,8 +8,6 @@ import { changesOf, intercept, NO_NETWORK } from '../support/page-network.ts'
 import { dialogOf, fill, line, nothingWaits, patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
-
-const plantsIn = (count: number): string => say('plants.count', { count })
 
 interface Listed {
   readonly title?: string
@@ -24,59 +21,53 @@ const actionsOf = async (service: Service, title: string): Promise<readonly List
   ((await service.send('GET', '/actions')).json as readonly Listed[]).filter((action) => action.title === title)
 
 suite('changes of many plants without a network', () => {
-  const { inBrowser, onPhone, inEachLook } = pageTests({ expected: NO_NETWORK })
+  const { inBrowser, onPhone } = pageTests({ expected: NO_NETWORK })
 
-  inEachLook('wait as one, are one action, and ask about conflicts', async ({ page, context, service }, round) => {
-    const [first, word, tag] = [1000 + 100 * round, `Hosta${round}`, `bed ${round}`]
+  inBrowser('wait as one, are one action, and ask about conflicts', async ({ page, context, service }) => {
+    const [first, word, tag] = [1000, 'Hosta', 'bed']
     await fill(service, first, 5, word, 'old')
-    await page.getByLabel(say('plants.searchTitle')).fill(word)
+    await page.getByLabel('Search plants').fill(word)
     await rowOf(page, first + 4).waitFor()
     await context.setOffline(true)
     await rename(page, first + 3, `${word} nigra`)
-    await line(page, say('waiting.count', { count: 1 }))
+    await line(page, '1 change waits on this device.')
     await rename(page, first + 4, `${word} alba`)
-    await line(page, say('waiting.count', { count: 2 }))
-    for (const id of [0, 1, 2, 4].map((i) => first + i))
-      await page.getByLabel(say('plants.selectOf', { id: String(id) }), { exact: true }).click()
-    await pressAction(page, say('bulk.tag'), 'Shift+Tab')
-    await dialogOf(page).getByText(say('bulk.waits')).waitFor()
-    await page.getByLabel(say('plants.tag'), { exact: true }).fill(tag)
-    await assertAtBothSizes(page)
+    await line(page, '2 changes wait on this device.')
+    for (const id of [0, 1, 2, 4].map((i) => first + i)) await page.getByLabel(`Select ${id}`, { exact: true }).click()
+    await pressAction(page, 'Set tag', 'Shift+Tab')
     await dialogOf(page)
-      .getByRole('button', { name: say('bulk.changePlants', { plants: plantsIn(4) }) })
-      .click()
-    await line(page, say('waiting.keptMany', { count: 4 }))
+      .getByText('The service does not answer. This change waits on the device until it does.')
+      .waitFor()
+    await page.getByLabel('Tag', { exact: true }).fill(tag)
+    await assertAtBothSizes(page)
+    await dialogOf(page).getByRole('button', { name: 'Change 4 plants' }).click()
+    await line(page, '4 plants wait on this device until the service answers.')
     await dialogOf(page).waitFor({ state: 'detached' })
     await rowOf(page, first).getByText(tag).waitFor()
-    await rowOf(page, first).getByText(say('waiting.mark')).waitFor()
-    await page.getByRole('link', { name: say('waiting.show') }).click()
-    const title = `${say('bulk.tag')}: ${tag}`
+    await rowOf(page, first).getByText('waits to be sent').waitFor()
+    await page.getByRole('link', { name: 'Show them' }).click()
+    const title = `Set tag: ${tag}`
     const waits = page.locator('.waiting li')
     const group = waits.filter({ hasText: title })
-    await group.getByText(plantsIn(4)).waitFor()
+    await group.getByText('4 plants').waitFor()
     assert.equal(await waits.count(), 2, 'the edit is one with the change of its plant')
     await assertAtBothSizes(page)
-    await pressOn(page, page.getByRole('button', { name: say('page.about', { what: say('waiting.drop'), of: title }) }))
+    await pressOn(page, page.getByRole('button', { name: `Drop: ${title}` }))
     await group.waitFor({ state: 'detached' })
-    await pressOn(page, page.locator('.notice').getByRole('button', { name: say('plants.undo') }))
-    await group.getByText(plantsIn(4)).waitFor()
+    await pressOn(page, page.locator('.notice').getByRole('button', { name: 'Undo' }))
+    await group.getByText('4 plants').waitFor()
 
     await patchPlant(service, first + 1, { name: 'Changed by others' })
     await service.send('DELETE', `/plants/${first + 2}`)
     const sent = changesOf(page)
     await context.setOffline(false)
-    await line(page, say('waiting.held', { count: 2 }))
+    await line(page, '2 need your decision.')
     assert.equal(sent.filter((each) => each === 'POST /plants/import').length, 1)
-    await line(page, say('plants.conflictMany', { count: 2 }))
-    await pressOn(
-      page,
-      page.getByRole('button', { name: say('page.about', { what: say('waiting.decide'), of: title }) }),
-    )
-    await dialogOf(page)
-      .getByText(say('plants.conflictMany', { count: 2 }))
-      .waitFor()
+    await line(page, 'Others have changed 2 plants meanwhile')
+    await pressOn(page, page.getByRole('button', { name: `Decide: ${title}` }))
+    await dialogOf(page).getByText('Others have changed 2 plants meanwhile').waitFor()
     await assertAtBothSizes(page)
-    await pressOn(page, dialogOf(page).getByRole('button', { name: say('plants.saveMine', { count: 2 }) }))
+    await pressOn(page, dialogOf(page).getByRole('button', { name: 'Save my versions' }))
     await nothingWaits(page)
     assert.deepEqual(await Promise.all([0, 1, 2, 3, 4].map((i) => storedPlant(service, first + i))), [
       { id: first, name: `${word} 0`, tag },

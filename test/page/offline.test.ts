@@ -45,94 +45,89 @@ suite('where the network goes in the middle of', () => {
     expected: NO_NETWORK,
   })
 
-  for (const [viewport, first] of [
-    [DESKTOP, 100],
-    [PHONE, 200],
-  ] as const) {
-    inBrowser(
-      `a stocktake, the person counts on, closes the tab, and loses nothing, at ${viewport.width} pixels`,
-      { viewport, remembers: SECRET, serviceWorkers: 'allow' },
-      async ({ page, context, service, address }) => {
-        const bed = `bed ${first}`
-        for (let id = first; id < first + 20; id++) await service.create({ id, name: `Abies ${id}`, tag: bed })
-        await service.create({ id: first + 30, name: `Betula ${first}` })
-        await keepOnDevice(page, `Betula ${first}`)
-        await page.goto(`${address}#/stocktake?${new URLSearchParams({ tag: bed })}`)
-        await page.getByRole('button', { name: 'Begin with the plants that match' }).click()
-        await type(page, first)
-        await line(page, '1 of 20 plants there')
+  onPhone(
+    'a stocktake, the person counts on, closes the tab, and loses nothing',
+    { remembers: SECRET, serviceWorkers: 'allow' },
+    async ({ page, context, service, address }) => {
+      const [first, bed] = [200, 'bed 200']
+      for (let id = first; id < first + 20; id++) await service.create({ id, name: `Abies ${id}`, tag: bed })
+      await service.create({ id: first + 30, name: `Betula ${first}` })
+      await keepOnDevice(page, `Betula ${first}`)
+      await page.goto(`${address}#/stocktake?${new URLSearchParams({ tag: bed })}`)
+      await page.getByRole('button', { name: 'Begin with the plants that match' }).click()
+      await type(page, first)
+      await line(page, '1 of 20 plants there')
 
-        await context.setOffline(true)
-        // Another device adds a plant that this one has never seen.
-        await service.create({ id: first + 31, name: `Clematis ${first}` })
-        await type(page, first + 1)
-        await line(page, '2 of 20 plants there')
-        await page
-          .locator('.stock')
-          .getByLabel(`Abies ${first + 2}`)
-          .click()
-        await line(page, '3 of 20 plants there')
-        await type(page, first + 30)
-        await line(page, `Betula ${first} is not one of these plants.`)
-        await line(page, SEEN)
-        await type(page, first + 31)
-        await line(page, `${first + 31} is not one of these plants.`)
-        await found(page, 'Not expected', 2)
+      await context.setOffline(true)
+      // Another device adds a plant that this one has never seen.
+      await service.create({ id: first + 31, name: `Clematis ${first}` })
+      await type(page, first + 1)
+      await line(page, '2 of 20 plants there')
+      await page
+        .locator('.stock')
+        .getByLabel(`Abies ${first + 2}`)
+        .click()
+      await line(page, '3 of 20 plants there')
+      await type(page, first + 30)
+      await line(page, `Betula ${first} is not one of these plants.`)
+      await line(page, SEEN)
+      await type(page, first + 31)
+      await line(page, `${first + 31} is not one of these plants.`)
+      await found(page, 'Not expected', 2)
 
-        // Two plants change meanwhile, and one is new.
-        await page.getByRole('radio', { name: 'Not expected' }).check()
-        await page
-          .locator('.stock li', { hasText: String(first + 30) })
-          .getByRole('link', { name: 'Open' })
-          .click()
-        await page.getByRole('button', { name: `Edit: ${first + 30}` }).click()
-        await page.getByLabel('Name').fill(`Betula pendula ${first}`)
-        await page.keyboard.press('Enter')
-        await line(page, '1 change waits on this device.')
-        await page.goto(`${address}#/plant?id=${first + 32}`)
-        await page.getByLabel('Name').fill(`Dahlia ${first}`)
-        await page.keyboard.press('Enter')
-        await line(page, '2 changes wait on this device.')
-        await page.goto(`${address}#/stocktake`)
-        await type(page, first + 32)
-        await found(page, 'Not expected', 3)
+      // Two plants change meanwhile, and one is new.
+      await page.getByRole('radio', { name: 'Not expected' }).check()
+      await page
+        .locator('.stock li', { hasText: String(first + 30) })
+        .getByRole('link', { name: 'Open' })
+        .click()
+      await page.getByRole('button', { name: `Edit: ${first + 30}` }).click()
+      await page.getByLabel('Name').fill(`Betula pendula ${first}`)
+      await page.keyboard.press('Enter')
+      await line(page, '1 change waits on this device.')
+      await page.goto(`${address}#/plant?id=${first + 32}`)
+      await page.getByLabel('Name').fill(`Dahlia ${first}`)
+      await page.keyboard.press('Enter')
+      await line(page, '2 changes wait on this device.')
+      await page.goto(`${address}#/stocktake`)
+      await type(page, first + 32)
+      await found(page, 'Not expected', 3)
 
-        await page.close()
-        const tab = await context.newPage()
-        const sent = changesOf(tab)
-        await tab.goto(`${address}#/stocktake`)
-        await line(tab, '3 of 20 plants there')
-        await line(tab, '2 changes wait on this device.')
-        await line(tab, SEEN)
-        await tab.getByText(LOST).waitFor()
-        await tab.getByRole('radio', { name: 'Not expected' }).check()
-        await tab.locator('.stock').getByText(`Betula pendula ${first}`).waitFor()
-        await tab.locator('.stock').getByText(`Dahlia ${first}`).waitFor()
-        await tab.getByRole('radio', { name: 'Missing' }).check()
-        await assertAccessible(tab)
-        await assertFits(tab)
-        // Both lines stay in sight over the list, and lie over nothing that has the focus.
-        await tabTo(tab, tab.getByLabel(`Abies ${first + 19}`))
-        await until(tab, `document.querySelector('.waiting-line').getBoundingClientRect().top >= 0 && scrollY > 0`)
-        await tabTo(tab, tab.getByRole('button', { name: 'End the stocktake' }), 'Shift+Tab')
-        await tab.getByLabel(`Abies ${first + 3}`).click()
-        await line(tab, '4 of 20 plants there')
+      await page.close()
+      const tab = await context.newPage()
+      const sent = changesOf(tab)
+      await tab.goto(`${address}#/stocktake`)
+      await line(tab, '3 of 20 plants there')
+      await line(tab, '2 changes wait on this device.')
+      await line(tab, SEEN)
+      await tab.getByText(LOST).waitFor()
+      await tab.getByRole('radio', { name: 'Not expected' }).check()
+      await tab.locator('.stock').getByText(`Betula pendula ${first}`).waitFor()
+      await tab.locator('.stock').getByText(`Dahlia ${first}`).waitFor()
+      await tab.getByRole('radio', { name: 'Missing' }).check()
+      await assertAccessible(tab)
+      await assertFits(tab)
+      // Both lines stay in sight over the list, and lie over nothing that has the focus.
+      await tabTo(tab, tab.getByLabel(`Abies ${first + 19}`))
+      await until(tab, `document.querySelector('.waiting-line').getBoundingClientRect().top >= 0 && scrollY > 0`)
+      await tabTo(tab, tab.getByRole('button', { name: 'End the stocktake' }), 'Shift+Tab')
+      await tab.getByLabel(`Abies ${first + 3}`).click()
+      await line(tab, '4 of 20 plants there')
 
-        await context.setOffline(false)
-        await nothingWaits(tab)
-        await tab.getByText(SEEN).waitFor({ state: 'detached' })
-        await tab.getByRole('radio', { name: 'Not expected' }).check()
-        await tab.locator('.stock').getByText(`Clematis ${first}`).waitFor()
-        await line(tab, '4 of 20 plants there')
-        assert.deepEqual(sent, [`PATCH /plants/${first + 30}`, 'POST /plants'])
-        assert.equal(await nameOf(service, first + 30), `Betula pendula ${first}`)
-        assert.equal(await nameOf(service, first + 32), `Dahlia ${first}`)
-        await tab.getByRole('button', { name: 'End the stocktake' }).click()
-        await tab.getByRole('dialog').getByRole('button', { name: 'End the stocktake' }).click()
-        await line(tab, 'Choose the plants that should be there.')
-      },
-    )
-  }
+      await context.setOffline(false)
+      await nothingWaits(tab)
+      await tab.getByText(SEEN).waitFor({ state: 'detached' })
+      await tab.getByRole('radio', { name: 'Not expected' }).check()
+      await tab.locator('.stock').getByText(`Clematis ${first}`).waitFor()
+      await line(tab, '4 of 20 plants there')
+      assert.deepEqual(sent, [`PATCH /plants/${first + 30}`, 'POST /plants'])
+      assert.equal(await nameOf(service, first + 30), `Betula pendula ${first}`)
+      assert.equal(await nameOf(service, first + 32), `Dahlia ${first}`)
+      await tab.getByRole('button', { name: 'End the stocktake' }).click()
+      await tab.getByRole('dialog').getByRole('button', { name: 'End the stocktake' }).click()
+      await line(tab, 'Choose the plants that should be there.')
+    },
+  )
 
   onPhone(
     'scanning, the camera and typed codes show plants as they were seen, edit them, and take new ones',

@@ -3,7 +3,7 @@ import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertAtBothSizes } from '../support/accessible.ts'
 import { openMenu, openTools, pressOn, signOut } from '../support/by-keyboard.ts'
-import { PHONE, pageTests } from '../support/page.ts'
+import { pageTests } from '../support/page.ts'
 import { SECRET, type Service } from '../support/service.ts'
 
 /** A locale of each language, and the words with which its menu offers to sign in. */
@@ -34,32 +34,26 @@ const ofTokens = async (page: Page): Promise<string[]> => {
 suite('a visitor of the public view', () => {
   const { inBrowser, onPhone } = pageTests({ settings: async () => ({ public: 'house/' }), token: null })
 
-  for (const viewport of [undefined, PHONE]) {
-    inBrowser(
-      `searches and reads, and is offered nothing else${viewport === undefined ? '' : ', on a phone'}`,
-      viewport === undefined ? {} : { viewport },
-      async ({ page, service }) => {
-        await hasPlants(service)
-        const refused: string[] = []
-        page.on('response', (answer) => {
-          if (answer.status() >= 400) refused.push(answer.url())
-        })
-        await page.reload()
-        await page.getByRole('link', { name: '1', exact: true }).waitFor()
-        assert.equal(await page.getByText('Rosa canina').count(), 0)
-        await openTools(page)
-        assert.deepEqual(await ofTokens(page), [])
-        assert.equal(await page.getByRole('checkbox').count(), 0)
-        await assertAtBothSizes(page)
-        await page.getByRole('searchbox').fill('alo')
-        await page.getByRole('link', { name: '1', exact: true }).click()
-        await page.getByRole('heading', { name: 'Aloe vera' }).waitFor()
-        assert.deepEqual(await ofTokens(page), [])
-        await assertAccessible(page)
-        assert.deepEqual(refused, [])
-      },
-    )
-  }
+  onPhone('searches and reads, and is offered nothing else', async ({ page, service }) => {
+    await hasPlants(service)
+    const refused: string[] = []
+    page.on('response', (answer) => {
+      if (answer.status() >= 400) refused.push(answer.url())
+    })
+    await page.reload()
+    await page.getByRole('link', { name: '1', exact: true }).waitFor()
+    assert.equal(await page.getByText('Rosa canina').count(), 0)
+    await openTools(page)
+    assert.deepEqual(await ofTokens(page), [])
+    assert.equal(await page.getByRole('checkbox').count(), 0)
+    await assertAtBothSizes(page)
+    await page.getByRole('searchbox').fill('alo')
+    await page.getByRole('link', { name: '1', exact: true }).click()
+    await page.getByRole('heading', { name: 'Aloe vera' }).waitFor()
+    assert.deepEqual(await ofTokens(page), [])
+    await assertAccessible(page)
+    assert.deepEqual(refused, [])
+  })
 
   for (const [locale, words] of SIGN_IN) {
     onPhone(`sees the plant of a label in the language ${locale}`, { locale }, async ({ page, address, service }) => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
-import { say } from '../../web/src/language/language.ts'
 import { assertAccessible } from '../support/accessible.ts'
 import { inDatabases } from '../support/kept.ts'
 import { pageTests } from '../support/page.ts'
@@ -32,28 +31,28 @@ async function emptyStorage(page: Page, context: BrowserContext): Promise<void> 
 }
 
 suite('what waits on a device', () => {
-  const { inBrowser, inEachLook } = pageTests({ expected: NO_NETWORK })
+  const { inBrowser } = pageTests({ expected: NO_NETWORK })
 
-  inEachLook('comes back when its storage is emptied, and is sent', async ({ page, context, service }, round) => {
-    const ids = [1, 2, 3].map((id) => 100 * (round + 1) + id)
-    const [first = 0, second = 0, third = 0] = ids
+  inBrowser('comes back when its storage is emptied, and is sent', async ({ page, context, service }) => {
+    const ids = [101, 102, 103] as const
+    const [first, second, third] = ids
     for (const id of ids) await service.create({ id, name: `Carex ${id}` })
     await page.reload()
     await rowOf(page, third).waitFor()
     await context.setOffline(true)
     await rename(page, first, 'Carex alba')
     await rename(page, second, 'Carex nigra')
-    await line(page, say('waiting.count', { count: 2 }))
+    await line(page, '2 changes wait on this device.')
     await emptyStorage(page, context)
     await rename(page, third, 'Carex flava')
-    await line(page, say('waiting.count', { count: 3 }))
+    await line(page, '3 changes wait on this device.')
     let kept: readonly string[] = []
     const areKept = async () => {
       kept = await namesKept(page)
       return kept.join() === 'Carex alba,Carex flava,Carex nigra'
     }
     await until(areKept, () => `the device keeps ${kept}`)
-    await page.getByText(say('waiting.noRoom')).waitFor({ state: 'detached' })
+    await page.getByText('This browser has no room left for changes.').waitFor({ state: 'detached' })
     await context.setOffline(false)
     await nothingWaits(page)
     const stored = await Promise.all(ids.map((id) => storedPlant(service, id)))
@@ -64,44 +63,41 @@ suite('what waits on a device', () => {
     ])
   })
 
-  inEachLook(
-    'is announced in all tabs, unlike an ordinary save',
-    async ({ page, context, service, address }, round) => {
-      const id = 10 + round
-      await service.create({ id, name: 'Iris' })
-      const other = await context.newPage()
-      await other.goto(`${address}#token=${SECRET}`)
-      for (const tab of [page, other]) {
-        await rowOf(tab, id).waitFor()
-        await tab.evaluate(`{
+  inBrowser('is announced in all tabs, unlike an ordinary save', async ({ page, context, service, address }) => {
+    const id = 10
+    await service.create({ id, name: 'Iris' })
+    const other = await context.newPage()
+    await other.goto(`${address}#token=${SECRET}`)
+    for (const tab of [page, other]) {
+      await rowOf(tab, id).waitFor()
+      await tab.evaluate(`{
           globalThis.announced = []
           const place = document.querySelector('.waiting-line')
           new MutationObserver(() => announced.push(place.textContent)).observe(place, {
             characterData: true, childList: true, subtree: true
           })
         }`)
-      }
-      await rename(page, id, 'Iris sibirica')
-      await line(page, say('plants.saved', { id: String(id) }))
-      await rowOf(other, id).getByText('Iris sibirica').waitFor()
-      for (const tab of [page, other]) assert.deepEqual(await tab.evaluate('announced'), [])
-      await context.setOffline(true)
-      await rename(page, id, 'Iris pumila')
-      for (const tab of [page, other]) await line(tab, say('waiting.count', { count: 1 }))
-      await context.setOffline(false)
-      for (const tab of [page, other]) await nothingWaits(tab)
-    },
-  )
+    }
+    await rename(page, id, 'Iris sibirica')
+    await line(page, `Saved ${id}`)
+    await rowOf(other, id).getByText('Iris sibirica').waitFor()
+    for (const tab of [page, other]) assert.deepEqual(await tab.evaluate('announced'), [])
+    await context.setOffline(true)
+    await rename(page, id, 'Iris pumila')
+    for (const tab of [page, other]) await line(tab, '1 change waits on this device.')
+    await context.setOffline(false)
+    for (const tab of [page, other]) await nothingWaits(tab)
+  })
 
-  inEachLook('never goes to another store, as after a restore', async ({ page, context, service, t }, round) => {
-    const id = 70 + round
+  inBrowser('never goes to another store, as after a restore', async ({ page, context, service, t }) => {
+    const id = 70
     const other = await withService(t)
     for (const each of [service, other]) await each.create({ id, name: 'Fagus' })
     await page.reload()
     await rowOf(page, id).waitFor()
     await context.setOffline(true)
     await rename(page, id, 'Fagus sylvatica')
-    await line(page, say('waiting.count', { count: 1 }))
+    await line(page, '1 change waits on this device.')
     await context.route('**/*', async (route) => {
       const url = route.request().url().replace(`:${service.port}/`, `:${other.port}/`)
       // The stream of changes is open until the test ends.
@@ -112,47 +108,44 @@ suite('what waits on a device', () => {
     await context.setOffline(false)
     const tab = await context.newPage()
     await tab.goto(`http://127.0.0.1:${service.port}/#token=${SECRET}`)
-    await tab.getByRole('link', { name: say('waiting.show') }).click()
-    await line(tab, say('waiting.otherStore', { count: 1 }))
-    await line(tab, say('waiting.held', { count: 1 }))
+    await tab.getByRole('link', { name: 'Show them' }).click()
+    await line(tab, '1 change is for another store, or for this one before it was restored')
+    await line(tab, '1 needs your decision.')
     assert.deepEqual(await storedPlant(other, id), { id, name: 'Fagus' })
-    await tab.getByRole('button', { name: say('waiting.drop') }).click()
-    await line(tab, say('waiting.none'))
+    await tab.getByRole('button', { name: 'Drop' }).click()
+    await line(tab, 'Nothing waits.')
     assert.deepEqual(await storedPlant(other, id), { id, name: 'Fagus' })
     await context.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
-  inEachLook('goes with the token of others only if they want', async ({ page, context, service, address }, round) => {
-    const id = 60 + round
+  inBrowser('goes with the token of others only if they want', async ({ page, context, service, address }) => {
+    const id = 60
     await service.create({ id, name: 'Ulmus' })
     const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
     await page.goto(`${address}#token=${secret}`)
-    await page.getByRole('button', { name: say('link.accept'), exact: true }).click()
+    await page.getByRole('button', { name: 'Sign in with the link', exact: true }).click()
     const question = page.getByRole('dialog')
     await question.waitFor({ state: 'detached' })
     await page.reload()
     await rowOf(page, id).waitFor()
     await context.setOffline(true)
     await rename(page, id, 'Ulmus minor')
-    await line(page, say('waiting.count', { count: 1 }))
+    await line(page, '1 change waits on this device.')
     await service.send('DELETE', `/tokens/${token.id}`)
     await untilRefused(service, secret)
     await context.setOffline(false)
-    await page.getByLabel(say('signIn.token')).waitFor()
-    await line(page, say('waiting.count', { count: 1 }))
+    await page.getByLabel('Access token').waitFor()
+    await line(page, '1 change waits on this device.')
     await assertAccessible(page)
-    await page.getByLabel(say('signIn.token')).fill(SECRET)
+    await page.getByLabel('Access token').fill(SECRET)
     await page.keyboard.press('Enter')
-    await line(page, say('waiting.held', { count: 1 }))
-    await page.getByRole('link', { name: say('waiting.show') }).click()
-    await line(page, say('waiting.others', { name: token.name, count: 1 }))
-    await page
-      .locator('.strange')
-      .getByText(say('waiting.before', { text: 'Ulmus' }))
-      .waitFor()
+    await line(page, '1 needs your decision.')
+    await page.getByRole('link', { name: 'Show them' }).click()
+    await line(page, `${token.name} has made 1 change on this device.`)
+    await page.locator('.strange').getByText('before: Ulmus').waitFor()
     await assertAccessible(page)
     assert.deepEqual(await storedPlant(service, id), { id, name: 'Ulmus' })
-    await page.getByRole('button', { name: say('waiting.takeOver') }).click()
+    await page.getByRole('button', { name: 'Send them with my token' }).click()
     await nothingWaits(page)
     assert.deepEqual(await storedPlant(service, id), { id, name: 'Ulmus minor' })
   })

@@ -29,7 +29,15 @@ export async function intercept(
   url: string | RegExp,
   handle: (route: Route) => Promise<void>,
 ): Promise<() => Promise<void>> {
-  await page.route(url, handle)
+  const handleOpen = async (route: Route): Promise<void> => {
+    try {
+      await handle(route)
+    } catch (error) {
+      // The test may end, and close its page, while requests are under way.
+      if (!page.isClosed()) throw error
+    }
+  }
+  await page.route(url, handleOpen)
   let isIntercepted = false
   const probe = '/is-intercepted'
   await page.route(`**${probe}`, (route) => {
@@ -41,7 +49,7 @@ export async function intercept(
     return isIntercepted
   }, 'the browser hands over no request')
   await page.unroute(`**${probe}`)
-  return () => page.unroute(url, handle)
+  return () => page.unroute(url, handleOpen)
 }
 
 /**

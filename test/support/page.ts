@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import de from '../../web/src/language/de.ts'
-import { en } from '../../web/src/language/en.ts'
-import { show } from '../../web/src/language/language.ts'
 import { hasBrowser, withBrowser } from './browser.ts'
 import type { Scene } from './clean-up.ts'
 import { notTestedHere } from './not-tested.ts'
@@ -40,24 +37,14 @@ interface Common extends Opening {
 
 type Run = (opened: Opened) => Promise<void>
 
-/** Adds a test, as `test` of Node.js does. */
-type AddTest<R> = (title: string, ...args: readonly [run: R] | readonly [opening: Opening, run: R]) => void
+type Args = readonly [run: Run] | readonly [opening: Opening, run: Run]
 
+/** Each adds a test, as `test` of Node.js does. */
 interface PageTests {
-  readonly inBrowser: AddTest<Run>
+  inBrowser(title: string, ...args: Args): void
   /** Runs a test in a window of 360 pixels. */
-  readonly onPhone: AddTest<Run>
-  /**
-   * Runs a test at 360 pixels in German, which has the longer texts, and at 1280 in English. `say` has the texts of its
-   * language meanwhile. The test gets the number of the run, from 0, for ids of its own.
-   */
-  readonly inEachLook: AddTest<(opened: Opened, round: number) => Promise<void>>
+  onPhone(title: string, ...args: Args): void
 }
-
-const LOOKS = [
-  { viewport: PHONE, locale: 'de', texts: de },
-  { viewport: DESKTOP, locale: 'en', texts: en },
-] as const
 
 /**
  * Runs tests of the page at / in one browser and on one service per file, each in its own browser context. A test fails
@@ -92,24 +79,10 @@ export function pageTests({ settings, args, ...common }: Common = {}): PageTests
       const [opening, run] = whole(args)
       add(`${title}, at ${PHONE.width} pixels`, { ...opening, viewport: PHONE }, run)
     },
-    inEachLook: (title, ...args) => {
-      const [opening, run] = whole(args)
-      for (const [round, { viewport, locale, texts }] of LOOKS.entries()) {
-        add(`${title}, at ${viewport.width} pixels, ${locale}`, { ...opening, viewport, locale }, async (opened) => {
-          show(locale, texts)
-          try {
-            await run(opened, round)
-          } finally {
-            show('en', en)
-          }
-        })
-      }
-    },
   }
 }
 
-const whole = <R>(args: readonly [run: R] | readonly [opening: Opening, run: R]): readonly [Opening, R] =>
-  args.length === 1 ? [{}, args[0]] : args
+const whole = (args: Args): readonly [Opening, Run] => (args.length === 1 ? [{}, args[0]] : args)
 
 async function runIn(
   { browser, service, t }: Pick<Opened, 'service' | 't'> & { readonly browser: Browser },

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator } from 'playwright-core'
-import { say } from '../../web/src/language/language.ts'
 import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
 import { openView, pressOn, signOver, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { untilCount } from '../support/labels.ts'
@@ -18,7 +17,7 @@ async function plantIn({ page, service }: Opened, name: string, tag = 'tree'): P
   last += 1n
   const id = String(last)
   await service.create({ id: Number(last), name: `${name} x${id}`, tag })
-  await page.getByLabel(say('plants.searchTitle')).fill(`x${id}`)
+  await page.getByLabel('Search plants').fill(`x${id}`)
   const row = rowOf(page, id)
   await row.waitFor()
   await untilCount(page.locator('[role=row][data-id]'), 1)
@@ -26,7 +25,7 @@ async function plantIn({ page, service }: Opened, name: string, tag = 'tree'): P
 }
 
 suite('the page, for changes of plants,', () => {
-  const { inBrowser, onPhone, inEachLook } = pageTests()
+  const { inBrowser, onPhone } = pageTests()
 
   onPhone('edits in the table and deletes with undo, by keyboard alone', async (opened) => {
     const { page, service } = opened
@@ -71,11 +70,11 @@ suite('the page, for changes of plants,', () => {
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: 'One line', tag: 'shrub' })
   })
 
-  inEachLook('shows both versions to the second of two editors, by keyboard alone', async (opened) => {
+  inBrowser('shows both versions to the second of two editors, by keyboard alone', async (opened) => {
     const { page, service } = opened
     const { id, row } = await plantIn(opened, 'Rosa')
-    const name = page.getByLabel(say('page.about', { what: say('plants.name'), of: id }))
-    const dialog = page.getByRole('dialog', { name: say('plants.conflictChanged', { id }) })
+    const name = page.getByLabel(`Name: ${id}`)
+    const dialog = page.getByRole('dialog', { name: `Somebody has changed ${id} meanwhile` })
     const edit = async (text: string) => {
       await page.keyboard.press('Enter')
       await untilFocused(page, name)
@@ -86,16 +85,16 @@ suite('the page, for changes of plants,', () => {
     await edit(`mine x${id}`)
     await patchPlant(service, id, { name: `theirs x${id}`, tag: 'rose' })
     await page.keyboard.press('Enter')
-    await dialog.getByLabel(say('plants.storedNow')).getByText(`theirs x${id}`).waitFor()
-    await dialog.getByLabel(say('plants.yours')).getByText(`mine x${id}`).waitFor()
+    await dialog.getByLabel('Stored now').getByText(`theirs x${id}`).waitFor()
+    await dialog.getByLabel('Your version').getByText(`mine x${id}`).waitFor()
     await assertAccessible(page)
     await assertFits(page)
     // Who presses Enter once more has not read the question, and loses nothing.
-    await untilFocused(page, dialog.getByRole('button', { name: say('plants.goOnEditing') }))
-    await pressOn(page, dialog.getByRole('button', { name: say('plants.keepStored', { count: 1 }) }))
+    await untilFocused(page, dialog.getByRole('button', { name: 'Continue editing' }))
+    await pressOn(page, dialog.getByRole('button', { name: 'Keep the stored plant' }))
     await row.getByText(`theirs x${id}`).waitFor()
     await untilFocused(page, row)
-    await pressOn(page, page.locator('.notice').getByRole('button', { name: say('plants.undo') }))
+    await pressOn(page, page.locator('.notice').getByRole('button', { name: 'Undo' }))
     await name.waitFor()
     assert.equal(await name.inputValue(), `mine x${id}`)
     await name.press('Escape')
@@ -103,23 +102,23 @@ suite('the page, for changes of plants,', () => {
     await edit(`mine again x${id}`)
     await patchPlant(service, id, { tag: 'climber' })
     await page.keyboard.press('Enter')
-    await pressOn(page, dialog.getByRole('button', { name: say('plants.goOnEditing') }))
+    await pressOn(page, dialog.getByRole('button', { name: 'Continue editing' }))
     await untilFocused(page, name)
     await page.keyboard.press('Enter')
-    await page.getByText(say('plants.saved', { id })).waitFor()
+    await page.getByText(`Saved ${id}`).waitFor()
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `mine again x${id}`, tag: 'climber' })
     await untilFocused(page, row)
     await edit(`last x${id}`)
     await patchPlant(service, id, { name: 'lost' })
     await page.keyboard.press('Enter')
-    await pressOn(page, dialog.getByRole('button', { name: say('plants.saveMine', { count: 1 }) }))
+    await pressOn(page, dialog.getByRole('button', { name: 'Save my version' }))
     await row.getByText(`last x${id}`).waitFor()
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `last x${id}`, tag: 'climber' })
     await untilFocused(page, row)
     await edit(`after all x${id}`)
     await service.send('DELETE', `/plants/${id}`)
     await page.keyboard.press('Enter')
-    await pressOn(page, page.getByRole('button', { name: say('plants.addMine') }))
+    await pressOn(page, page.getByRole('button', { name: 'Add my version again' }))
     await row.getByText(`after all x${id}`).waitFor()
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `after all x${id}`, tag: 'climber' })
   })
