@@ -7,7 +7,7 @@ import { ReadScheduler } from '../../src/http/port/read-scheduler.ts'
 /** Bytes of requests that fill a turn of the event loop. */
 const FULL = 3 * 2 ** 20
 
-test('a new client reads within two turns, however much the clients before it send', async () => {
+test('a new client reads within two turns, however much the clients before it send', async (t) => {
   const read: string[] = []
   const all: Client[] = []
   const scheduler = new ReadScheduler(() => all, new DeferredTasks())
@@ -31,6 +31,9 @@ test('a new client reads within two turns, however much the clients before it se
       scheduler.count(FULL)
     }
   }
+  t.after(() => {
+    for (const client of all) client.isGone = true
+  })
   for (let i = 0; i < 5; i++) new Client('flood')
   scheduler.count(FULL)
   for (let i = 0; i < 4; i++) await turn()
@@ -41,5 +44,4 @@ test('a new client reads within two turns, however much the clients before it se
   read.length = 0
   for (let i = 0; i < 5; i++) await turn()
   assert.ok(read.slice(0, 3).includes('fresh'), `${read} in this order`)
-  for (const client of all) client.isGone = true
 })
