@@ -4,6 +4,7 @@ import type { CsvRow } from '../../../src/import/csv-rows.ts'
 import { foldedName, unlikenessOf } from '../../../src/import/sheet/likeness.ts'
 import { type Recalled, type Remembered, type RowNotes, recallRows } from '../../../src/import/sheet/recall.ts'
 import type { RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
+import { fewAtOnce } from '../page/few-at-once.ts'
 import { isRefusal } from '../page/said.ts'
 import { keepStored, storedAs } from '../page/stored.ts'
 
@@ -27,8 +28,6 @@ const KEY = storedAs('plantstore-imports')
 /** The most files, and UTF-16 units of all together, that the browser keeps: it has room for about five million. */
 const MOST_FILES = 30
 const MOST_TEXT = 1_300_000
-/** Plants that are read at once by their ids. */
-const AT_ONCE = 3
 
 /** Browsers add (1) to the name of a file that they download again. */
 const plainName = (file: string): string => file.replace(/ ?\(\d+\)(?=\.[^.]*$)/, '')
@@ -69,21 +68,17 @@ export async function plantsRecalled(
   signal: AbortSignal,
 ): Promise<readonly Similar[]> {
   const found: Similar[] = []
-  const left = [...rows]
-  const work = async () => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      try {
-        const { plant: stored } = await client.getPlant(next.id, { signal })
-        const { plant } = next.candidate
-        const isLike =
-          stored.tag === plant.tag || unlikenessOf(foldedName(stored.name), foldedName(plant.name)) !== undefined
-        if (next.isNamed || isLike) found.push({ ...next.candidate, stored })
-      } catch (error) {
-        if (!isRefusal(error, 40402)) throw error
-      }
+  await fewAtOnce(rows, async ({ candidate, id, isNamed }) => {
+    try {
+      const { plant: stored } = await client.getPlant(id, { signal })
+      const { plant } = candidate
+      const isLike =
+        stored.tag === plant.tag || unlikenessOf(foldedName(stored.name), foldedName(plant.name)) !== undefined
+      if (isNamed || isLike) found.push({ ...candidate, stored })
+    } catch (error) {
+      if (!isRefusal(error, 40402)) throw error
     }
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  })
   return found
 }
 

@@ -1,6 +1,7 @@
 import type { ActionOptions, KeptPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { whenAway } from '../page/connection.ts'
+import { fewAtOnce } from '../page/few-at-once.ts'
 import { isAbort, said, saidOf } from '../page/said.ts'
 import type { Session } from '../session/session.ts'
 import { attempt } from './attempt.ts'
@@ -34,9 +35,6 @@ export interface OfMany {
   /** The id of the action, where the service keeps one, so that it can be undone. */
   readonly action: string | undefined
 }
-
-/** Requests at once. Browsers allow six connections to a service, and the table needs some of them. */
-const AT_ONCE = 3
 
 /**
  * Makes the changes, several requests at once. It never overwrites, deletes or replaces a state of a plant that differs
@@ -102,7 +100,7 @@ async function sendParts(
   let gone = 0
   let fault = ''
   let action: string | undefined
-  await sendAll(partsOf(changes), async (part) => {
+  await fewAtOnce(partsOf(changes), async (part) => {
     if (fault !== '' || signal.aborted) {
       left.push(...part)
       return
@@ -123,14 +121,6 @@ async function sendParts(
     }
   })
   return { done, refused, gone, fault, left, action }
-}
-
-async function sendAll<Item>(items: readonly Item[], send: (item: Item) => Promise<void>): Promise<void> {
-  const rest = items.values()
-  const work = async () => {
-    for (const item of rest) await send(item)
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
 }
 
 /** Parts of one kind of change, each one request. */
@@ -164,7 +154,7 @@ async function sendContradicted(
   const stays = ({ id, base, wanted }: Numbered, why: string) =>
     conflicts.push({ id, name: (base ?? wanted)?.name, why })
   const using = { client, mayRead: may('plants:read'), signal, tried: undefined, action }
-  await sendAll(refused, async ({ change, refusal }) => {
+  await fewAtOnce(refused, async ({ change, refusal }) => {
     if (!isContradiction(refusal.number)) {
       stays(change, saidOf(refusal.number, refusal.message))
       return

@@ -1,5 +1,6 @@
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { see } from '../offline/seen.ts'
+import { fewAtOnce } from '../page/few-at-once.ts'
 import { isRefusal } from '../page/said.ts'
 import { plantsOf } from '../plants/list/by-id.ts'
 import { MOST_PLANTS, type Wanted } from './stocktake.ts'
@@ -8,8 +9,6 @@ import { MOST_PLANTS, type Wanted } from './stocktake.ts'
 const STEP = 1000
 /** Fewer plants than this are read one by one, instead of from a file of all that match. */
 const FEW = 50
-/** Requests at once. Browsers allow six connections to a service. */
-const AT_ONCE = 4
 
 /** Reads the plants of a set. @returns undefined where there are more than MOST_PLANTS */
 export async function readSet(
@@ -53,16 +52,12 @@ export async function readPlants(
     }
     onRead(part, [])
   }
-  const rest = [...left]
-  const work = async () => {
-    for (let id = rest.pop(); id !== undefined; id = rest.pop()) {
-      try {
-        onRead([(await client.getPlant(id, { signal })).plant], [])
-      } catch (error) {
-        if (!isRefusal(error, 40402)) throw error
-        onRead([], [id])
-      }
+  await fewAtOnce(left, async (id) => {
+    try {
+      onRead([(await client.getPlant(id, { signal })).plant], [])
+    } catch (error) {
+      if (!isRefusal(error, 40402)) throw error
+      onRead([], [id])
     }
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  })
 }
