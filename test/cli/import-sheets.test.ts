@@ -251,13 +251,8 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
   const FILE = 'Plant,Bed\nFern,A\n'
   const locked = Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.from('EncryptedPackage', 'utf16le')])
   const bomb = workbook({ Plants: rowsOf([['Plant'], ['Fern']]) }, { said: 2 ** 30 })
-  const refusals: readonly (readonly [
-    what: string,
-    file: string | Buffer,
-    flags: string,
-    code: number,
-    message: RegExp,
-  ])[] = [
+  type Refusal = readonly [what: string, file: string | Buffer, flags: string, code: number, message: RegExp]
+  const refusals: readonly Refusal[] = [
     ['a member of no plant', FILE, '--columns name=Plant,height=Bed', 2, /^plantstore: --columns must be id=…, n/],
     ['a column that the sheet lacks', FILE, '--columns name=Name', 1, /names the column "Name"; it has "Plant", "Bed"/],
     ['an update without ids', FILE, '--columns name=Plant --mode update', 2, /--mode update: needs rows with ids/],

@@ -48,7 +48,7 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[], isLis
     beginningWith(rows, genus)(species) ? undefined : genus,
     isOfGenus ? undefined : hybrid,
     species,
-    rank,
+    subspecies === undefined ? undefined : rank,
     subspecies,
   ].flatMap((at) => (at === undefined ? [] : [...marksBefore(rows, at), at]))
   const found =

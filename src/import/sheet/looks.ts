@@ -32,8 +32,8 @@ export function looksLatin(text: string): boolean {
   return LATIN.test(name) && name.split(' ', MOST_WORDS + 1).length <= MOST_WORDS && !SENTENCE.test(name)
 }
 
-/** A text of two clauses at least. */
-export const SENTENCE = /[.,;:!?] \p{Ll}+ \p{Ll}+/u
+/** A text of two clauses at least, or of words up to a full stop, which abbreviations of ranks have as well. */
+export const SENTENCE = /[.,;:!?] \p{Ll}+ \p{Ll}+|\p{Ll} \p{Ll}{6,}\.$/u
 
 /** Rows in which one look, or one text, everywhere is no accident. */
 export const SEVERAL = 3

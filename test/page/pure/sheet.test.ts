@@ -171,7 +171,7 @@ suite('the page knows the usual names of columns', () => {
 
   test('and names in parts, whatever they are called', async () => {
     assert.deepEqual(await guessed('id,genus,specificepithet\n1,Acer,rubrum\n'), ['id', 'genus + specificepithet', ''])
-    assert.deepEqual(await guessed('gender,species,note\nAcer,rubrum,x\n'), ['', 'gender + species', ''])
+    assert.deepEqual(await guessed('gender,species,rank\nAcer,rubrum,f.\n'), ['', 'gender + species', ''])
     const unknown = 'Acer,rubrum,3\nRosa,canina,4\nAbies,alba,5\n'
     assert.deepEqual(await guessed(`Suku,Jenisnya,Banyak\n${unknown}`), ['', 'Suku + Jenisnya', ''])
     assert.deepEqual(await guessed(unknown), ['', 'Column A + Column B', ''])
@@ -179,6 +179,7 @@ suite('the page knows the usual names of columns', () => {
     assert.deepEqual(await guessed(rank), ['', 'Taxon + Subspecies', ''])
     assert.deepEqual(await guessed('Taxon,Subspecies\nAcer rubrum subsp. rubrum,rubrum\n'), ['', 'Taxon', ''])
     assert.deepEqual(await guessed('Name,Beet\n1,Dill,a\n2,Anis,b\n4,Mohn,\n'), ['', 'Name', 'Beet'])
+    assert.deepEqual(await guessed('name,about\nBoldo,Planta antiga utilizada.\n'), ['', 'name', ''])
     assert.deepEqual(await guessed('name,label\nacer_rubrum,Acer rubrum\n'), ['', 'label', ''])
     assert.deepEqual(await guessed('Latin,Name\nBeta vulgaris,Red\nBeta vulgaris,Gold\n'), ['', 'Latin + Name', ''])
     assert.equal((await sheetOf(`${'Acer rubrum,x\n'.repeat(25)}Rosa canina,x,x,x\n`)).columns.length, 4)
