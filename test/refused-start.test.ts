@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -15,6 +15,8 @@ import { send } from './support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
 import { run, startServer, TOKEN } from './support/process.ts'
 
+const THESIS = 'my thesis '.repeat(1000)
+
 /** Makes a store. */
 async function madeStore(t: TestContext): Promise<{ folder: string; path: string }> {
   const folder = tempFolder(t)
@@ -25,6 +27,13 @@ async function madeStore(t: TestContext): Promise<{ folder: string; path: string
 
 const open = (path: string, serving: boolean) =>
   SqliteStore.open(path, { serving, create: true, maxWaiting: 1, onFatal: assert.fail })
+
+/** Changes a database as another program does, or makes one. */
+function changeDatabase(path: string, sql: string): void {
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+}
 
 /** Checks that neither a service nor a command opens the store, and that no file changes. */
 async function assertRefused(folder: string, path: string, why: RegExp): Promise<void> {
@@ -49,34 +58,30 @@ async function assertStartFails(t: TestContext, folder: string, path: string, wh
   assert.deepEqual(snapshot(folder), before)
 }
 
-test('the start refuses a file that is not a database, and leaves it unchanged', async (t) => {
+const NO_STORES: readonly (readonly [what: string, make: (path: string) => void, why: RegExp])[] = [
+  ['a file that is not a database', (path) => writeFileSync(path, THESIS), /it is not a SQLite database/],
+  [
+    'the SQLite database of another program',
+    (path) => changeDatabase(path, 'CREATE TABLE plants (id INTEGER PRIMARY KEY); INSERT INTO plants VALUES (1)'),
+    /it is a SQLite database, but not a plant store/,
+  ],
+  ['an empty file', (path) => writeFileSync(path, ''), /the file is empty/],
+  ['a folder in place of the store', (path) => mkdirSync(path), /it is not a file/],
+]
+for (const [what, make, why] of NO_STORES) {
+  test(`the start refuses ${what}, and leaves it unchanged`, async (t) => {
+    const folder = tempFolder(t)
+    const path = join(folder, 'plants.db')
+    make(path)
+    await assertRefused(folder, path, why)
+  })
+}
+
+test('a service that refuses its store prints one line, with the store and the reason', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
-  writeFileSync(path, 'my thesis '.repeat(1000))
-  await assertRefused(folder, path, /it is not a SQLite database/)
+  writeFileSync(path, THESIS)
   await assertStartFails(t, folder, path, /it is not a SQLite database/)
-})
-
-test('the start refuses the SQLite database of another program, and leaves it unchanged', async (t) => {
-  const folder = tempFolder(t)
-  const path = join(folder, 'plants.db')
-  const db = new DatabaseSync(path)
-  db.exec('CREATE TABLE plants (id INTEGER PRIMARY KEY); INSERT INTO plants VALUES (1)')
-  db.close()
-  await assertRefused(folder, path, /it is a SQLite database, but not a plant store/)
-})
-
-test('the start refuses an empty file', async (t) => {
-  const folder = tempFolder(t)
-  const path = join(folder, 'plants.db')
-  writeFileSync(path, '')
-  await assertRefused(folder, path, /the file is empty/)
-})
-
-test('the start refuses a folder in place of the store', async (t) => {
-  const folder = tempFolder(t)
-  mkdirSync(join(folder, 'plants.db'))
-  await assertRefused(folder, join(folder, 'plants.db'), /it is not a file/)
 })
 
 test('the start refuses a store in a missing folder, and does not create the folder', async (t) => {
@@ -84,8 +89,9 @@ test('the start refuses a store in a missing folder, and does not create the fol
   await assertRefused(folder, join(folder, 'missing', 'plants.db'), /the folder .*missing does not exist/)
 })
 
-test('the start refuses a store whose first page is overwritten after the header', async (t) => {
+test('the start refuses a store whose first page is overwritten after the header, and leaves no lock', async (t) => {
   const { folder, path } = await madeStore(t)
+  rmSync(`${path}.lock`)
   const bytes = readFileSync(path)
   bytes.fill(0xa5, 100, 4096)
   writeFileSync(path, bytes)
@@ -94,24 +100,20 @@ test('the start refuses a store whose first page is overwritten after the header
 
 test('the start refuses a store of a newer program or with another schema', async (t) => {
   const { folder, path } = await madeStore(t)
-  const change = (sql: string) => {
-    const db = new DatabaseSync(path)
-    db.exec(sql)
-    db.close()
-  }
-  change("INSERT INTO migrations VALUES (999999, 'from the future')")
+  changeDatabase(path, "INSERT INTO migrations VALUES (999999, 'from the future')")
   await assertRefused(folder, path, /schema 999999, newer than this program's \d+; update/)
-  change("DELETE FROM migrations WHERE number = 999999; UPDATE migrations SET checksum = 'x' WHERE number = 1")
+  changeDatabase(
+    path,
+    "DELETE FROM migrations WHERE number = 999999; UPDATE migrations SET checksum = 'x' WHERE number = 1",
+  )
   await assertRefused(folder, path, /a development version made it; export its plants with that version/)
 })
 
 test('neither a service nor a command makes a file before the store is accepted', async (t) => {
   const { folder, path } = await madeStore(t)
-  const development = new DatabaseSync(path)
-  development.exec("UPDATE migrations SET checksum = 'x'")
-  development.close()
+  changeDatabase(path, "UPDATE migrations SET checksum = 'x'")
   for (const [name, bytes] of [
-    ['foreign.db', 'my thesis '.repeat(1000)],
+    ['foreign.db', THESIS],
     ['empty.db', ''],
     ['truncated.db', readFileSync(path).subarray(0, 8192)],
     ['plants.csv', 'id,name\n1,a\n'],

@@ -193,16 +193,6 @@ test('a truncated store is reported as truncated, even beside its log', async (t
   }
 })
 
-test('a refused start leaves no lock', async (t) => {
-  const folder = tempFolder(t)
-  const { path } = await write(folder, 0, 'close')
-  rmSync(`${path}.lock`)
-  const bytes = readFileSync(path)
-  bytes.fill(0xa5, 100, 4096)
-  writeFileSync(path, bytes)
-  await assertRefused(folder, path, /malformed/)
-})
-
 test('a start through a dangling symbolic link creates the store at the target', async (t) => {
   const [folder, links] = [tempFolder(t), tempFolder(t)]
   const path = join(folder, 'plants.db')
