@@ -52,25 +52,6 @@ export async function intercept(
   return () => page.unroute(url, handleOpen)
 }
 
-/**
- * Lets requests reach the service, and drops their answers.
- *
- * @returns ends that, after the effects of all these requests
- */
-export async function loseAnswers(page: Page, url: string | RegExp): Promise<() => Promise<void>> {
-  const lost: Promise<unknown>[] = []
-  const end = await intercept(page, url, async (route) => {
-    const answer = route.fetch()
-    lost.push(answer)
-    await answer
-    await route.abort('connectionreset')
-  })
-  return async () => {
-    await end()
-    await Promise.all(lost)
-  }
-}
-
 /** The changes that a page sends from now on, each as its method and path. */
 export function changesOf(page: Page): readonly string[] {
   const sent: string[] = []

@@ -70,11 +70,6 @@ export async function plantsOf(url: string): Promise<NewPlant[]> {
   return rows.map(({ id, name, tag }) => ({ id: BigInt(id), name, tag: tag ?? undefined }))
 }
 
-/** Takes the log of changes and the webhooks out of a database, as it was before schema 11. */
-export const WITHOUT_LOG = `DROP FUNCTION tick_changes, changes_between;
-  DROP TABLE changes, change_plants, change_ticks, change_history, webhooks, webhook_attempts;
-  ALTER TABLE plants DROP COLUMN created_by`
-
 async function onServer(server: URL, sql: string): Promise<void> {
   await query(server.href, sql)
 }
