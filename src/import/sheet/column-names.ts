@@ -119,7 +119,7 @@ const FLAGS: ReadonlySet<string> = new Set(
 export const isFlag = (cell: string): boolean => FLAGS.has(folded(cell))
 
 /** What programs write for an empty cell: R, pandas, SQL, Python, MySQL, JavaScript and people. */
-const NO_VALUES: ReadonlySet<string> = new Set('na|n/a|<na>|null|(null)|none|nan|nil|\\n|-|--|–|—'.split('|'))
+const NO_VALUES: ReadonlySet<string> = new Set('na|n/a|<na>|null|(null)|none|nan|nil|\\n|-|--|–|—|...|…'.split('|'))
 const LONGEST_NO_VALUE = 12
 
 /** Whether a text may stand for an empty cell. */

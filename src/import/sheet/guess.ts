@@ -1,5 +1,5 @@
 import { type CsvRow, isNothing, type Mapping, WITHOUT_VALUE } from '../csv-rows.ts'
-import { folded, isNamelike, keyOf, type Meaning, meaningOf, NAMES_OF, rankMark } from './column-names.ts'
+import { folded, isFlag, isNamelike, keyOf, type Meaning, meaningOf, NAMES_OF, rankMark } from './column-names.ts'
 import { FOR_ONE_NAME, MANY } from './look.ts'
 import { type Look, lookOf, looksLatin, SENTENCE, SEVERAL } from './looks.ts'
 import { idIn } from './sheet-row.ts'
@@ -117,10 +117,10 @@ function ownNames(
   return isWhole || areWithoutValue(rows, named, valuesOf(rows, named)) ? named : undefined
 }
 
-/** Whether each cell of a column is a number or a word with one. */
+/** Whether each cell of a column is a number, a word with one, or an answer. */
 const areCodes = (rows: readonly CsvRow[], at: number): boolean => {
   const cells = valuesOf(rows, at)
-  return cells.length > 0 && cells.every((cell) => isNumber(cell) || /^\S*\d\S*$/.test(cell))
+  return cells.length > 0 && cells.every((cell) => isNumber(cell) || /^\S*\d\S*$/.test(cell) || isFlag(cell))
 }
 
 /** The first of some columns, or one with names in Latin where it has few. */

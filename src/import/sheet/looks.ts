@@ -27,7 +27,7 @@ const MOST_WORDS = 12
 
 /** Whether a text looks like a name in Latin, also in a list in capitals. */
 export function looksLatin(text: string): boolean {
-  const start = text.trim().slice(0, LONGEST)
+  const start = text.trim().slice(0, LONGEST).replaceAll('_', ' ')
   const name = /\p{Ll}/u.test(start) ? start : start.charAt(0) + start.slice(1).toLowerCase()
   return LATIN.test(name) && name.split(' ', MOST_WORDS + 1).length <= MOST_WORDS && !SENTENCE.test(name)
 }

@@ -60,7 +60,7 @@ export function areNames(
   return isColumnName(textOf(cells[at] ?? '')) && areColumnNames(cells.map((cell) => cell && textOf(cell)))
 }
 
-/** Writes ranks and cultivars in the columns of the parts of names as names of plants have them. */
+/** Writes the parts of names as names of plants have them: with marks of ranks and cultivars, without those of no value. */
 function asInNames(
   cells: CsvRow['cells'],
   { name }: Mapping,
@@ -71,7 +71,8 @@ function asInNames(
   for (const at of name) {
     const [cell, column = ''] = [cells[at]?.trim() ?? '', columns[at]]
     const mark = rankMark(cell)
-    if (mark !== undefined && meaningOf(column) === 'rank') named = named.with(at, mark)
+    if (isNoValue(textOf(cell))) named = named.with(at, undefined)
+    else if (mark !== undefined && meaningOf(column) === 'rank') named = named.with(at, mark)
     else if (CULTIVAR.test(column) && isBareCultivar(textOf(cell))) named = named.with(at, `'${cell}'`)
   }
   return named

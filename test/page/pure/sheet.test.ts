@@ -142,7 +142,7 @@ suite('the page knows the usual names of columns', () => {
       const rows = [
         ['gallica', 'Rosa', 'Officinalis'],
         ['alba ', 'Abies', ''],
-        ['', 'Acer', ''],
+        ['…', 'Acer', 'NA'],
       ].map((row) => row.join(by))
       const expected = ['Rosa gallica Officinalis', 'Abies alba', 'Acer'].map((name) => plant(undefined, name))
       assert.deepEqual(await plantsIn([header, ...rows].join('\n')), expected, header)
@@ -179,8 +179,8 @@ suite('the page knows the usual names of columns', () => {
     assert.deepEqual(await guessed(rank), ['', 'Taxon + Subspecies', ''])
     assert.deepEqual(await guessed('Taxon,Subspecies\nAcer rubrum subsp. rubrum,rubrum\n'), ['', 'Taxon', ''])
     assert.deepEqual(await guessed('Name,Beet\n1,Dill,a\n2,Anis,b\n4,Mohn,\n'), ['', 'Name', 'Beet'])
-    assert.deepEqual(await guessed('name,about\nBoldo,Planta antiga utilizada.\n'), ['', 'name', ''])
-    assert.deepEqual(await guessed('name,label\nacer_rubrum,Acer rubrum\n'), ['', 'label', ''])
+    assert.deepEqual(await guessed('name,plant,about\nno,Boldo,Planta antiga utilizada.\n'), ['', 'plant', ''])
+    assert.deepEqual(await guessed('name,label,genus\nacer_rubrum,Acer_rubrum,Acer\n'), ['', 'label', ''])
     assert.deepEqual(await guessed('Latin,Name\nBeta vulgaris,Red\nBeta vulgaris,Gold\n'), ['', 'Latin + Name', ''])
     assert.equal((await sheetOf(`${'Acer rubrum,x\n'.repeat(25)}Rosa canina,x,x,x\n`)).columns.length, 4)
   })
