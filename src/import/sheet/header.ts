@@ -46,7 +46,7 @@ export function headerIn(rows: readonly CsvRow[]): number {
   const [first, second] = table
   if (first === undefined) return 0
   if (areColumnNames(first.cells) || (isOfProgram(first) && !isOfProgram(second))) return first.number
-  if (width === 1) return 0
+  if (width === 1) return areColumnNames(first.cells.join(' ').split(/[\s_]+/)) ? first.number : 0
   const numbers = columnsOfNumbers(first, plants)
   const isHeader =
     numbers > 0

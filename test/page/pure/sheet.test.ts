@@ -44,6 +44,7 @@ suite('the page finds the names of the columns', () => {
     ['that are numbers', '0,1,2\n0,Abies alba,x\n1,Acer rubrum,y\n', 1],
     ['as R writes them', 'x\nAbies alba\nAcer rubrum\n', 1],
     ['below numbers of columns', '0,1,2\nWas,Pflanze,Höhe\na,Abies,2\nb,Acer,3\n', 2],
+    ['of several words in a column alone', 'genus_species\nacer_rubrum\nrosa_canina\n', 1],
     ['in a column alone', 'Pflanze\nAbies\nBetula\n', 1],
     ['with names that nobody knows, above numbers', 'Was,Wieviel\nAbies,10\nBetula,12\n', 1],
     ['below a title, with names that nobody knows', 'Garten,\n,\nWas,Wieviel\nAbies,10\nBetula,12\n', 3],
