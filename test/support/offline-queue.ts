@@ -33,9 +33,15 @@ const PARTS = {
   'client/src/index.ts': 'PlantstoreError, PlantstoreUnreachable',
 }
 
-/** Bundles the queue, because Node.js runs no JSX, and gives it a browser of the test. */
-export async function loadQueue(scene: Scene): Promise<Queue> {
-  const contents = Object.entries(PARTS).map(([file, names]) => `export { ${names} } from './${file}'`)
+export const loadQueue = (scene: Scene): Promise<Queue> => loadParts(scene, PARTS)
+
+/**
+ * Bundles parts of the page, because Node.js runs no JSX, and gives them a browser of the test.
+ *
+ * @param parts the names that each file exports
+ */
+export async function loadParts<Parts>(scene: Scene, parts: Readonly<Record<string, string>>): Promise<Parts> {
+  const contents = Object.entries(parts).map(([file, names]) => `export { ${names} } from './${file}'`)
   const { outputFiles } = await build({
     stdin: { contents: contents.join('\n'), resolveDir: ROOT, loader: 'ts' },
     tsconfigRaw: {},
@@ -52,7 +58,7 @@ export async function loadQueue(scene: Scene): Promise<Queue> {
   for (const [name, value] of Object.entries(BROWSER)) {
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
   }
-  return (await import(pathToFileURL(path.replace('page/', '')).href)) as Queue
+  return (await import(pathToFileURL(path.replace('page/', '')).href)) as Parts
 }
 
 /** What becomes of a request, or of its answer. */

@@ -83,6 +83,20 @@ export class PlantList {
     void this.#search(filter)
   }
 
+  /** Reads a plant, and shows it first. @throws as the client does */
+  async open(id: bigint, signal: AbortSignal): Promise<void> {
+    this.#reads += 1
+    try {
+      const { plant } = await this.#client.getPlant(id, { signal })
+      for (const each of this.#asOfNow([plant])) {
+        void see([each])
+        this.putFirst(each)
+      }
+    } finally {
+      this.#endRead()
+    }
+  }
+
   /** Loads the next page, unless there is none or it is loading already. */
   more(): void {
     if (this.state.value === 'more') void this.#load('loading')
@@ -172,10 +186,10 @@ export class PlantList {
         const { plant } = await this.#client.getPlant(id, { signal })
         if (this.#newer.has(id)) continue
         this.#show(id)
-        this.replace(plant)
+        this.#put(plant)
       } catch (error) {
         const isGone = isRefusal(error, 40402) && !this.#newer.has(id)
-        if (isGone && !drafts.value.has(String(id))) this.remove(id)
+        if (isGone && !drafts.value.has(String(id))) this.#hide(id)
       } finally {
         this.#endRead()
       }
@@ -205,7 +219,7 @@ export class PlantList {
 
   replace(plant: StoredPlant): void {
     this.#knowNewer(plant.id, plant)
-    this.#read.value = this.#map((plants) => plants.map((each) => (each.id === plant.id ? plant : each)))
+    this.#put(plant)
   }
 
   /** Shows what the store has under an id by now, if the table has a row for it. @param content null: nothing */
@@ -217,20 +231,29 @@ export class PlantList {
 
   remove(id: bigint): void {
     this.#knowNewer(id, null)
+    this.#hide(id)
+  }
+
+  #put(plant: StoredPlant): void {
+    this.#read.value = this.#map((plants) => plants.map((each) => (each.id === plant.id ? plant : each)))
+  }
+
+  #hide(id: bigint): void {
     this.#removed.value = new Set([...this.#removed.value, id])
   }
 
   /** Shows a removed plant again where it was. */
   #show(id: bigint): void {
-    this.#newer.delete(id)
     if (this.#removed.value.has(id)) this.#removed.value = this.#removed.value.difference(new Set([id]))
   }
 
-  /** Shows a removed plant again where it was. The table reads its rows again if it has read them since the removal. */
-  async putBack({ id }: StoredPlant): Promise<void> {
+  /** Shows a removed plant again where it was. The table reads its rows again if it reads, or has read, them since. */
+  async putBack(plant: StoredPlant): Promise<void> {
+    const { id } = plant
     this.#restored.add(id)
+    this.#knowNewer(id, plant)
     this.#show(id)
-    if (shown !== undefined && (shown !== this || !this.has(id))) await shown.reload()
+    if (shown !== undefined && (shown !== this || !this.has(id) || this.#reads > 0)) await shown.reload()
   }
 
   /** Shows a new plant first, regardless of the order of the table. */

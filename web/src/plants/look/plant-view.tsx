@@ -107,10 +107,8 @@ function useOnePlant(client: PlantstoreClient, id: bigint, list: PlantList) {
       }
       const end = whenAway(() => void recall())
       try {
-        const { plant } = await client.getPlant(id, { signal })
-        void see([plant])
+        await list.open(id, signal)
         since.value = undefined
-        list.putFirst(plant)
         found.value = 'there'
         // The form or button that had the focus is gone.
         if (isAgain) focusRow(String(id))
