@@ -134,10 +134,11 @@ suite('the page with a slow network, or none', () => {
       await withoutWaits(page, page.getByText('The service cannot be reached.'))
       await context.setOffline(false)
       await page.getByRole('link', { name: 'Plants', exact: true }).click()
+      await withoutWaits(page, page.getByText('That is all.'))
       await openView(page, 'Import')
       assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '1')
       assert.equal(await page.getByLabel('Plants that exist').inputValue(), 'update')
-      // The service answers again, so the check goes on by itself.
+      // The service has answered meanwhile, so the check goes on by itself.
       await withoutWaits(page, page.getByText('Added: 2'))
     },
   )

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import type { Reading } from '../../../src/import/sheet/sheet.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
-import { connection } from '../page/connection.ts'
+import { connection, isLost } from '../page/connection.ts'
 import { Button } from '../page/controls.tsx'
 import { isFocusLost } from '../page/focus.ts'
 import { Fault, Sentence } from '../page/sentence.tsx'
@@ -29,6 +29,10 @@ export function ImportSheet({ session, job, onReopen }: SheetProps): JSX.Element
   const { sheet } = job
   const { kind } = job.step.value
   const isBusy = kind === 'checking' || kind === 'importing'
+  // The service may have answered while the person was in another view.
+  useEffect(() => {
+    if (job.awaits.value && !isLost()) void job.check(session.client)
+  }, [job])
   return (
     <>
       <h2>

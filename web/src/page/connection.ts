@@ -16,7 +16,7 @@ const PAUSE = 7000
 
 /** Reads that wait for the service to answer again. */
 const waiting = new Set<() => void>()
-let isLost = false
+let hasLost = false
 let isLooking = false
 /** Asks the service for an answer. */
 let ask: () => Promise<unknown> = async () => {}
@@ -24,7 +24,7 @@ let timer: ReturnType<typeof setTimeout> | undefined
 
 /** Called before each wait for a further attempt, which may never come: the person may go elsewhere. */
 export function willRetry({ reason }: Pick<Retry, 'reason'>): void {
-  if (isLost) return
+  if (hasLost) return
   isHeldUp.value = asksForSignIn(reason)
   connection.value = 'retrying'
   lookLater()
@@ -32,7 +32,7 @@ export function willRetry({ reason }: Pick<Retry, 'reason'>): void {
 
 /** Called after the last attempt of a request that got no answer of the service. */
 export function giveUp(reason: unknown): void {
-  isLost = true
+  hasLost = true
   isHeldUp.value = asksForSignIn(reason)
   connection.value = 'lost'
   lookLater()
@@ -43,8 +43,8 @@ export function answered(): void {
   connection.value = 'good'
   clearTimeout(timer)
   timer = undefined
-  if (!isLost) return
-  isLost = false
+  if (!hasLost) return
+  hasLost = false
   for (const read of [...waiting]) read()
 }
 
@@ -63,7 +63,7 @@ export const untilAway = (): Promise<void> => new Promise((resolve) => void when
 
 /** Looks for the lost service, and shows that. */
 export function lookNow(): void {
-  if (!isLost) return
+  if (!hasLost) return
   connection.value = 'looking'
   void look()
 }
@@ -76,11 +76,14 @@ export function lookNow(): void {
 export function followNetwork(probe: () => Promise<unknown>): void {
   ask = probe
   const lookUnseen = () => {
-    if (isLost && !document.hidden) void look()
+    if (hasLost && !document.hidden) void look()
   }
   addEventListener('online', lookUnseen)
   document.addEventListener('visibilitychange', lookUnseen)
 }
+
+/** Whether reads that failed will be repeated. */
+export const isLost = (): boolean => hasLost
 
 /** @returns ends the waiting */
 export function afterLoss(read: () => void): () => void {

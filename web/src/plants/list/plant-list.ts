@@ -2,6 +2,7 @@ import { computed, signal } from '@preact/signals'
 import type { ChangeEntry, ListedPlant, Listing, PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
 import type { Content } from '../../offline/change.ts'
 import { see, seenBefore } from '../../offline/seen.ts'
+import { waitingFor } from '../../offline/waiting.ts'
 import { afterLoss, whenAway } from '../../page/connection.ts'
 import { isAbort, isRefusal, said } from '../../page/said.ts'
 import { findById, withFirst } from './by-id.ts'
@@ -189,7 +190,8 @@ export class PlantList {
         this.#put(plant)
       } catch (error) {
         const isGone = isRefusal(error, 40402) && !this.#newer.has(id)
-        if (isGone && !drafts.value.has(String(id))) this.#hide(id)
+        // A new plant that waits has its row, too.
+        if (isGone && !drafts.value.has(String(id)) && !waitingFor(id)?.wanted) this.#hide(id)
       } finally {
         this.#endRead()
       }
