@@ -308,12 +308,13 @@ suite('a webhook', () => {
     const { id } = await createdWebhook(service, { url: receiver.url, tagPrefix: 'conifer/', body: 'plant' })
     const send = (rows: readonly unknown[], mode: string) =>
       service.importFile(rows.map((row) => JSON.stringify(row)).join('\n'), { query: `?mode=${mode}` })
-    const [pine, aloe, moss] = [
+    const [pine, aloe, moss, fern] = [
       { id: 1, name: 'Pinus', tag: 'conifer/pine' },
       { id: 2, name: 'Aloe', tag: 'succulent' },
       { id: 3, name: 'Moss' },
+      { id: 4, name: 'Fern' },
     ]
-    await send([aloe, moss, pine], 'add')
+    await send([aloe, moss, fern, pine], 'add')
     // Until its delivery is stored, another filter has it sent again.
     await untilListed(service, id, 1)
     assert.equal(errorOf(await patchWebhook(service, id, { untagged: true })), 40002, 'it has a tagPrefix')
@@ -321,10 +322,13 @@ suite('a webhook', () => {
     const { tagPrefix, untagged } = patched.json as { tagPrefix?: string; untagged: boolean }
     assert.deepEqual([tagPrefix, untagged], [undefined, true])
     const stream = await openStream(service, '/changes?untagged=true&after=now')
-    await send([{ id: 1 }, { ...aloe, name: 'was' }, aloe, moss], 'delete')
+    await send([moss], 'delete')
+    // By then the service has taken the new filter, which it looks for every 400 ms.
     await untilReceived(receiver, 2)
+    await send([{ id: 1 }, { ...aloe, name: 'was' }, aloe, fern], 'delete')
+    await untilReceived(receiver, 3)
     const found = receiver.received.map(({ body }) => JSON.parse(body))
-    assert.deepEqual(found, [pine, moss])
+    assert.deepEqual(found, [pine, moss, fern])
     const [entry] = await stream.until(1)
     assert.deepEqual([entry?.type, entry?.before?.name], ['plant.deleted', 'Moss'])
     stream.close()
