@@ -23,7 +23,8 @@ export function headerIn(rows: readonly CsvRow[]): number {
     .filter(({ fault }) => fault === undefined)
     .map((row) => ({ ...row, cells: row.cells.slice(0, MOST_COMPARED) }))
   const width = Math.max(0, ...readable.map(filled))
-  const count = readable.find((row, i) => i === 0 && isCount(row))
+  const [top] = readable
+  const count = top !== undefined && isCount(top) ? top : undefined
   const table = readable.filter((row) => width === 1 || (filled(row) > 1 && row !== count))
   // The names of the columns of another list may stand below.
   const plants = table.filter(({ cells }) => !areColumnNames(cells))

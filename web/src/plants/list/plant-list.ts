@@ -272,8 +272,10 @@ export class PlantList {
 
   /** What has been read, as it is by now. */
   #asOfNow(plants: readonly ListedPlant[]): readonly ListedPlant[] {
-    if (this.#newer.size === 0) return plants
-    return plants.flatMap((plant) => this.#newer.get(plant.id) ?? (this.#newer.has(plant.id) ? [] : plant))
+    return plants.flatMap((plant) => {
+      const newer = this.#newer.get(plant.id)
+      return newer === undefined ? plant : (newer ?? [])
+    })
   }
 
   /** Whether a page read so far contains the plant. */
