@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { hashSecret, isScope, makeSecret, SCOPES } from '../src/domain/token.ts'
+import { hashSecret, isScope, makeSecret, SCOPES, type Token } from '../src/domain/token.ts'
 import { openNew, openStore } from './support/open-postgres.ts'
 import { newDatabase, query } from './support/postgres.ts'
 import { until } from './support/until.ts'
@@ -36,6 +36,27 @@ test('concurrent look-ups of tokens share a statement and use at most one connec
   } finally {
     await blocker.end()
   }
+})
+
+test('a new token does not wait for an ended one that another transaction holds, and the next one removes it', async (t) => {
+  const { url, store } = await openNew(t)
+  const [ended, first, second] = [token('ended'), token('first'), token('second')]
+  await store.tokens.createToken({ ...ended, revokedAt: ended.createdAt }, hashSecret(makeSecret()))
+  const issue = (wanted: Token) =>
+    store.tokens.issueToken(wanted, hashSecret(makeSecret()), { creator: undefined, max: 9, maxEnded: 0 })
+  const names = async () => (await store.tokens.listTokens()).map(({ name }) => name).toSorted()
+  const holder = new Client({ connectionString: url })
+  await holder.connect()
+  try {
+    await holder.query('BEGIN')
+    await holder.query('SELECT FROM tokens FOR UPDATE')
+    await issue(first)
+    assert.deepEqual(await names(), ['ended', 'first'])
+  } finally {
+    await holder.end()
+  }
+  await issue(second)
+  assert.deepEqual(await names(), ['first', 'second'])
 })
 
 test('of two tokens that revoke each other at once, one stays', async (t) => {

@@ -44,7 +44,8 @@ export function postgresTokens(share: PoolShare): TokenStore {
       const text = `SELECT FROM tokens WHERE id = ANY ($1::text[]) ORDER BY id FOR ${lock}`
       return share.transaction('BEGIN', async (run) => {
         if (ids.length > 0) await run({ text, values: [ids] })
-        return runSteps(run, issueToken(token, hash, options))
+        // The holder of a locked token may wait for this transaction, so the next one removes that token.
+        return runSteps(run, issueToken(token, hash, options, 'FOR UPDATE SKIP LOCKED'))
       })
     },
 

@@ -84,11 +84,16 @@ export function* createToken(token: Token, hash: Uint8Array, onConflict = ''): S
   yield [sql, ...tokenValues(token), hash]
 }
 
-/** A revocation of the creator must not come between. */
+/**
+ * A revocation of the creator must not come between.
+ *
+ * @param skipLocked the clause that leaves out the rows which another transaction has locked
+ */
 export function* issueToken(
   token: Token,
   hash: Uint8Array,
   { creator, max, maxEnded, rotates }: IssueOptions,
+  skipLocked = '',
 ): Steps<IssueResult> {
   const now = token.createdAt.getTime()
   const ours = creator === undefined ? undefined : yield* tokenWith(creator)
@@ -102,7 +107,7 @@ export function* issueToken(
   const [listed, active] = [Number(counts[0]), Number(counts[1])]
   const leaving = rotates !== undefined && rotates.until <= now ? 1 : 0
   if (active - leaving >= max) return 'too many'
-  yield* removeEnded(now, endedToRemove(listed - active, maxEnded))
+  yield* removeEnded(now, endedToRemove(listed - active, maxEnded), skipLocked)
   if (rotates !== undefined) {
     const shorten = 'UPDATE tokens SET expires_at = $2 WHERE id = $1 AND (expires_at IS NULL OR expires_at > $2)'
     yield [shorten, rotates.id, rotates.until]
@@ -112,13 +117,12 @@ export function* issueToken(
   return (yield* tokenWith(token.id)) ?? token
 }
 
-function* removeEnded(now: number, count: number): Steps<void> {
+function* removeEnded(now: number, count: number, skipLocked: string): Steps<void> {
   for (let left = count; left > 0; left -= MAX_REMOVED) {
     const sql = `SELECT id FROM tokens WHERE revoked_at IS NOT NULL OR expires_at <= $1
-      ORDER BY coalesce(revoked_at, expires_at), id LIMIT $2`
+      ORDER BY coalesce(revoked_at, expires_at), id LIMIT $2 ${skipLocked}`
     const rows = yield [sql, now, Math.min(left, MAX_REMOVED)]
-    // In one order, so that two instances that remove the same tokens do not deadlock.
-    const ids = padded(rows.map(({ 0: id }) => String(id)).sort())
+    const ids = padded(rows.map(({ 0: id }) => String(id)))
     if (ids.length > 0) yield [`DELETE FROM tokens WHERE id IN (${ids.map((_, i) => `$${i + 1}`)})`, ...ids]
   }
 }
