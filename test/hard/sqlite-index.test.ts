@@ -21,8 +21,7 @@ import { openSqlite } from '../support/open-sqlite.ts'
 import { assertIndexMatches, behind, IDLE, indexAll } from '../support/sqlite-indexes.ts'
 import { importAll, listAll } from '../support/store-calls.ts'
 import { openShared, plant, type StoreUnderTest, suiteOf } from '../support/store-under-test.ts'
-import { tagTests } from '../tag-suite.ts'
-import { taggingTests } from '../tagging-suite.ts'
+import { taggingTests, tagTests } from '../tag-suite.ts'
 
 const READS = new Set<unknown>(['listPlants', 'listTags', 'exportPlants'])
 /** Small bounds, so that a few plants take several steps and names are merged often. */

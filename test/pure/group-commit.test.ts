@@ -1,9 +1,55 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { GroupCommit, type GroupCommitOptions, newCommitStats } from '../../src/base/group-commit.ts'
 import { AppError } from '../../src/domain/errors.ts'
-import { makeGroupCommit as make, watch } from '../support/group-commits.ts'
 import { turns } from '../support/turns.ts'
+
+type Results = readonly (string | Error)[]
+
+/** A commit function under the control of the test, which ends each commit. */
+class Commits {
+  readonly groups: (readonly string[])[] = []
+  readonly #ends: PromiseWithResolvers<Results>[] = []
+
+  readonly commit = (rows: readonly string[]): Promise<Results> => {
+    this.groups.push([...rows])
+    const end = Promise.withResolvers<Results>()
+    this.#ends.push(end)
+    return end.promise
+  }
+
+  /** Ends the i-th commit with success. The result of each row is its own text, unless the test gives another. */
+  async succeed(i: number, results: Results = this.groups[i] ?? []): Promise<void> {
+    this.#ends[i]?.resolve(results)
+    await turns()
+  }
+
+  async fail(i: number, error: Error): Promise<void> {
+    this.#ends[i]?.reject(error)
+    await turns()
+  }
+}
+
+/** A group commit in which the weight of a row is its number of characters. */
+function make(options: Partial<GroupCommitOptions<string>> = {}) {
+  const commits = new Commits()
+  const weigh = (row: string) => row.length
+  const limits = { maxWaiting: 100, maxWeight: 1000, maxGroup: 10, maxInFlight: 1, weigh, ...options }
+  return { commits, group: new GroupCommit<string, string>(commits.commit, limits) }
+}
+
+/** Collects the results of promises in the order in which they settle. */
+function watch(promises: Record<string, Promise<string>>): string[] {
+  const settled: string[] = []
+  for (const [name, promise] of Object.entries(promises)) {
+    promise.then(
+      (result) => settled.push(`${name}: ${result}`),
+      (error: Error) => settled.push(`${name}! ${error.message}`),
+    )
+  }
+  return settled
+}
 
 const refusal = (number: number) => (error: unknown) => error instanceof AppError && error.number === number
 
@@ -211,4 +257,49 @@ test('with two commits in flight each answers its own rows, and the second does 
   await commits.succeed(1)
   await commits.succeed(2)
   assert.deepEqual([second, third], [['b: b'], ['c: c']])
+})
+
+test('rows beyond one group are refused while queued rows would take longer than maxDelay', async () => {
+  const stats = newCommitStats()
+  const { commits, group } = make({ maxGroup: 2, maxDelay: 0, stats })
+  const first = Promise.all([group.submit('a'), group.submit('b')])
+  await turns()
+  await assert.rejects(group.submit('c'), refusal(50302))
+  await commits.succeed(0)
+  assert.deepEqual(await first, ['a', 'b'])
+  const second = group.submit('d')
+  await turns()
+  // Fewer rows than a group wait, so the next commit includes this row whatever its delay.
+  const third = group.submit('e')
+  await commits.succeed(1)
+  await commits.succeed(2)
+  assert.deepEqual(await Promise.all([second, third]), ['d', 'e'])
+  assert.deepEqual([stats.rows.counts[0], stats.rows.counts[1], stats.rows.sum, stats.failures], [2, 1, 4, 0])
+})
+
+test('rows of one actor are refused by the commits that its own bound makes them take', async () => {
+  const { commits, group } = make({ maxGroup: 100, maxOfActor: 2, maxDelay: 0, actorOf: ([actor = '']) => actor })
+  const first = ['a1', 'a2', 'a3'].map((row) => group.submit(row))
+  await turns()
+  await assert.rejects(group.submit('a4'), refusal(50302))
+  await commits.succeed(0)
+  await commits.succeed(1)
+  assert.deepEqual(await Promise.all(first), ['a1', 'a2', 'a3'])
+})
+
+test('rows beyond one group are accepted while queued rows take less than maxDelay', async () => {
+  const { commits, group } = make({ maxGroup: 2, maxDelay: 600_000 })
+  const all = ['a', 'b', 'c', 'd', 'e'].map((row) => group.submit(row))
+  await turns()
+  for (const i of [0, 1, 2]) await commits.succeed(i)
+  assert.deepEqual(await Promise.all(all), ['a', 'b', 'c', 'd', 'e'])
+})
+
+test('the counter of failed groups counts each group that fails as a whole', async () => {
+  const stats = newCommitStats()
+  const { commits, group } = make({ stats })
+  const row = group.submit('a')
+  await turns()
+  await Promise.all([assert.rejects(row, /no disk/), commits.fail(0, new Error('no disk'))])
+  assert.deepEqual([stats.failures, stats.rows.sum], [1, 0])
 })

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../../src/domain/errors.ts'
+import { ALL_PLANTS } from '../../src/domain/plant-query.ts'
 import { lazySignalOf } from '../../src/domain/store.ts'
+import { DeferredTasks } from '../../src/http/admission/turns.ts'
+import { ReadScheduler } from '../../src/http/port/read-scheduler.ts'
 import { GroupRead } from '../../src/sqlite/read/group-read.ts'
+import { PageCache } from '../../src/sqlite/read/point-reader.ts'
+import { plant } from '../support/store-under-test.ts'
 import { until } from '../support/until.ts'
 
 /** Reads the lengths of texts, and records the keys that it reads. */
@@ -114,4 +120,82 @@ test('a read that has waited longer than maxDelay is refused and not run', async
   for (const error of errors) assert.ok(error instanceof AppError && error.number === 50302)
   assert.equal(read.length, 64 + 512)
   assert.equal(await group.get('later'), 'later')
+})
+
+/** A cache of pages with as many plants as the limit says. Records the limits of all reads. */
+function makeCache() {
+  const cache = new PageCache()
+  const asked: number[] = []
+  const pageOf = (limit: number) => Array.from({ length: limit }, (_, i) => plant(BigInt(i)))
+  const get = (limit: number, version = 1n) =>
+    cache.get({ query: { ...ALL_PLANTS, order: 'id', after: undefined }, limit }, version, () => {
+      asked.push(limit)
+      return pageOf(limit)
+    })
+  return { asked, pageOf, get }
+}
+
+test('the cache keeps a page from its second read on while the version of the store stays', () => {
+  const { asked, pageOf, get } = makeCache()
+  for (const limit of [3, 0, 3, 0, 3, 0]) assert.deepEqual(get(limit), pageOf(limit))
+  assert.equal(get(3), get(3))
+  assert.deepEqual(asked, [3, 0, 3, 0])
+})
+
+test('after a write the cache keeps frequent pages from their first read on', () => {
+  const { asked, get } = makeCache()
+  for (const version of [1n, 2n, 2n, 3n]) get(3, version)
+  assert.deepEqual(asked, [3, 3, 3])
+})
+
+test('the cache keeps no large page, and forgets pages that were read only once', () => {
+  const { asked, get } = makeCache()
+  for (let i = 0; i < 3; i++) get(102)
+  assert.deepEqual(asked.splice(0), [102, 102, 102])
+  for (let limit = 0; limit <= 256; limit++) get(limit)
+  asked.splice(0)
+  for (let i = 0; i < 3; i++) get(0)
+  assert.deepEqual(asked, [0, 0])
+})
+
+/** Bytes of requests that fill a turn of the event loop. */
+const FULL = 3 * 2 ** 20
+
+test('a new client reads within two turns, however much the clients before it send', async (t) => {
+  const read: string[] = []
+  const all: Client[] = []
+  const scheduler = new ReadScheduler(() => all, new DeferredTasks())
+  class Client {
+    isPaused = false
+    isGone = false
+    wasRead = true
+    readonly name: string
+    constructor(name: string) {
+      this.name = name
+      all.push(this)
+    }
+    pause() {
+      this.isPaused = true
+    }
+    /** Each read fills the turn again, so all others stay paused. */
+    read() {
+      this.isPaused = false
+      this.wasRead = true
+      read.push(this.name)
+      scheduler.count(FULL)
+    }
+  }
+  t.after(() => {
+    for (const client of all) client.isGone = true
+  })
+  for (let i = 0; i < 5; i++) new Client('flood')
+  scheduler.count(FULL)
+  for (let i = 0; i < 4; i++) await turn()
+  assert.ok(read.length >= 3, 'the flood reads in turns')
+  const fresh = new Client('fresh')
+  fresh.wasRead = false
+  scheduler.add(fresh)
+  read.length = 0
+  for (let i = 0; i < 5; i++) await turn()
+  assert.ok(read.slice(0, 3).includes('fresh'), `${read} in this order`)
 })

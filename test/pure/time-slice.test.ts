@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inTurns } from '../src/base/time-slice.ts'
+import { inTurns } from '../../src/base/time-slice.ts'
 
 /** Takes a millisecond, as a page of a thousand plants of the largest size takes tens of them. */
 function slowly(row: number): number {
