@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
 import { suite, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { filesOf, ROOT } from '../scripts/repository.ts'
 import { filesToRun, TEST_COMMANDS } from '../scripts/test-files.ts'
@@ -11,6 +13,7 @@ import type { Scene } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { TIMES_VARIABLE } from './support/processor-time.ts'
 import { holds } from './support/property.ts'
+import type { Case, Way } from './support/recorded-answers.ts'
 import { SHORTFALLS_VARIABLE, WHOLE_VARIABLE } from './support/shortfalls.ts'
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
@@ -53,66 +56,6 @@ suite('every file of tests', () => {
     }
   })
 })
-
-const CALL = /^( *)(test|clearTest|onEmpty|onService|suite)\(\s*(['"`])(.*?)\3,/gms
-
-/** The titles of the tests in a file, each after that of its suite. Those of generated tests contain `${…}`. */
-function titlesIn(source: string): string[] {
-  let suite = { indent: '', title: '' }
-  return [...source.matchAll(CALL)].flatMap(([, indent = '', call, , title = '']) => {
-    if (call === 'suite') suite = { indent, title }
-    if (call === 'suite') return []
-    return [suite.title !== '' && indent.length > suite.indent.length ? `${suite.title} ${title}` : title]
-  })
-}
-
-suite('the tests that the reference cites', () => {
-  for (const page of ['docs/reference/limits.md', 'docs/reference/security.md']) {
-    test(`exist: ${page}`, () => {
-      const files = [...read(page).matchAll(/`(test\/[\w./-]+\.ts)`/g)].map(([, file = '']) => file)
-      assert.ok(files.length > 10, 'there are some')
-      for (const file of files) assert.ok(existsSync(join(ROOT, file)), `${page} cites ${file}`)
-    })
-  }
-
-  test('have the titles that docs/reference/security.md gives them', () => {
-    const rows = [...read('docs/reference/security.md').matchAll(/^\| (.+?) \| `(test\/\S+)` \|$/gm)]
-    assert.ok(rows.length > 30, 'there are some')
-    for (const [, title = '', file = ''] of rows) {
-      const titles = titlesIn(read(file))
-      assert.ok(titles.includes(title) || titles.some((other) => fits(other, title)), `${file} has no test "${title}"`)
-    }
-  })
-
-  test('stand in at most 45 rows of limits, each with its number first', () => {
-    const rows = [...read('docs/reference/limits.md').matchAll(/^\| (?!---|Limit )(.*?) \|/gm)].map(
-      ([, first = '']) => first,
-    )
-    assert.ok(rows.length > 30 && rows.length <= 45, `${rows.length} rows`)
-    for (const first of rows) assert.match(first, /^(?:\d|off$)/)
-  })
-
-  test('share no title with another test of their files', () => {
-    for (const file of filesOf('test/**/*.ts')) {
-      const titles = titlesIn(read(file))
-      assert.deepEqual(titles, [...new Set(titles)], file)
-    }
-  })
-
-  test('are found by the pattern for titles', () => {
-    const source = `test('a, b', f)\nsuite("it's", () => {\n  test(\`of \${x}\`, f)\n})\ntest(\n  'c',\n  f)`
-    assert.deepEqual(titlesIn(source), ['a, b', `it's of \${x}`, 'c'])
-    assert.ok(fits(`of \${x}: no`, 'of all: no'))
-    assert.ok(!fits(`of \${x}: no`, 'of all: yes'))
-  })
-})
-
-/** Whether a title with `${…}` can become this one. A title that is hardly more than `${…}` fits none. */
-function fits(template: string, title: string): boolean {
-  const parts = template.split(/\$\{[^}]*\}/)
-  if (parts.length === 1 || parts.join('').length < 6) return false
-  return new RegExp(`^${parts.map((part) => RegExp.escape(part)).join('.+')}$`, 's').test(title)
-}
 
 // The properties here are to run out of time, which is no shortfall of the run.
 delete process.env[SHORTFALLS_VARIABLE]
@@ -204,5 +147,83 @@ suite('the end of a run of tests', () => {
     assert.equal(runs(t, SLOW, noted()).status, 1)
     const whole = runs(t, `test('a', () => holds(fc.property(fc.integer(), () => true), { numRuns: 10 }))`, noted())
     assert.deepEqual([whole.status, whole.line?.startsWith('not tested here: 0;')], [0, true])
+  })
+})
+
+const PROGRAM = fileURLToPath(new URL('support/recorded-answers.ts', import.meta.url))
+const WAYS: readonly Way[] = ['http.request', 'fetch', 'bytes on a socket']
+const HEADERS = {
+  'Content-Type': 'application/json',
+  'Cache-Control': 'no-store',
+  'X-Request-Id': 'a',
+  'X-Content-Type-Options': 'nosniff',
+}
+/** An answer that the contract allows. */
+const RIGHT: Omit<Case, 'way'> = {
+  path: '/health/live',
+  status: 200,
+  headers: HEADERS,
+  body: '{"status":"live"}',
+  isChunked: false,
+  coding: 'identity',
+  isExpected: false,
+}
+const WRONG = '{"status":"dead"}'
+
+/** Receives each answer by every kind of client, and compares the fault found with the pattern; undefined: no fault. */
+async function expectFaults(...expected: readonly [other: Partial<Case>, fault: RegExp | undefined][]): Promise<void> {
+  const cases = expected.flatMap(([other]) => WAYS.map((way): Case => ({ ...RIGHT, way, ...other })))
+  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, JSON.stringify(cases)])
+  const found = JSON.parse(stdout) as string[]
+  assert.equal(found.length, cases.length)
+  found.forEach((text, i) => {
+    const [, fault] = expected[Math.floor(i / WAYS.length)] ?? assert.fail()
+    const about = JSON.stringify(cases[i])
+    if (fault === undefined) assert.equal(text, '', about)
+    else assert.match(text, fault, about)
+  })
+}
+
+suite('an answer that violates the contract fails its test, whichever client receives it,', () => {
+  test('by its status or headers', async () => {
+    const { 'Cache-Control': _, ...incomplete } = HEADERS
+    await expectFaults(
+      [{}, undefined],
+      [{ status: 418 }, /getLiveness 418.*the contract lacks this status/],
+      [{ headers: { ...HEADERS, 'X-New': '1' } }, /does not declare these headers[\s\S]*x-new/],
+      [{ headers: { ...HEADERS, 'X-Content-Type-Options': 'x' } }, /x-content-type-options: x/],
+      [{ headers: incomplete }, /the header cache-control is missing/],
+      [{ headers: { ...HEADERS, 'Content-Type': 'text/html' } }, /media type text\/html is not/],
+    )
+  })
+
+  test('by its body, chunked or compressed', async () => {
+    const framings = [false, true].flatMap((isChunked) =>
+      (['identity', 'gzip', 'br', 'zstd'] as const).map((coding) => ({ isChunked, coding })),
+    )
+    await expectFaults(
+      ...framings.map((framing): [Partial<Case>, undefined] => [framing, undefined]),
+      ...framings.map((framing): [Partial<Case>, RegExp] => [
+        { ...framing, body: WRONG },
+        /getLiveness 200 .*dead.*must be equal to/,
+      ]),
+    )
+  })
+
+  test('by a missing request id, on an unknown path too', async () => {
+    const { 'X-Request-Id': _, ...nameless } = HEADERS
+    const nowhere = { path: '/nowhere', status: 404, isExpected: true }
+    await expectFaults(
+      [{ isExpected: true }, undefined],
+      [{ isExpected: true, headers: nameless }, /getLiveness 200: the header x-request-id is missing/],
+      [{ ...nowhere, headers: nameless }, /GET \/nowhere 404: the header x-request-id is missing/],
+      [{ ...nowhere, body: '{"error":40401,"message":"no"}' }, undefined],
+      [{ ...nowhere, body: '{"error":40401}' }, /GET \/nowhere/],
+    )
+  })
+
+  test('but not if the test itself runs the server', async () => {
+    const { 'X-Request-Id': _, ...other } = HEADERS
+    await expectFaults([{ status: 418, headers: other, body: WRONG }, undefined])
   })
 })

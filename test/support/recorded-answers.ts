@@ -1,4 +1,4 @@
-// A script for test/recorder.test.ts. For each case of its argument it runs a fake server, sends a request by the
+// A script for test/tests-themselves.test.ts. For each case of its argument it runs a fake server, sends a request by the
 // client of the case, and collects the fault that the recorder finds. It prints a JSON array; an empty text means no
 // fault.
 import { once } from 'node:events'
