@@ -316,6 +316,20 @@ function undoTests(suite: Suite): void {
     }
   })
 
+  suite('an undo that begins again takes back all that the action did since', async ({ store, plants }) => {
+    const back = undoing('back', 'work')
+    await store.importPlants(many(1, 'first'), 'add', by('work'))
+    await undo(store, 'work', back)
+    // So many that the undo comes to the creates in a step behind that of the changes.
+    await store.importPlants(many(1500, 'made'), 'add', by('work'))
+    await store.importPlants(many(1500, 'changed'), 'update', by('work'))
+    assert.deepEqual(await undo(store, 'work', back), { restored: 1501, left: [] })
+    assert.deepEqual(await plants(), [])
+    const end = await logOf(store).end()
+    assert.deepEqual(await undo(store, 'work', back), { restored: 1501, left: [] })
+    assert.equal(await logOf(store).end(), end)
+  })
+
   suite('an undo of what is not there is refused', async ({ store }) => {
     await assert.rejects(undo(store, 'none', undoing('back', 'none')), refusal(40402))
     await assert.rejects(undo(store, 'none', TESTER), refusal(40402))

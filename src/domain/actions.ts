@@ -1,6 +1,6 @@
 import { AppError } from './errors.ts'
 import { covers, type Part } from './part.ts'
-import type { NewPlant } from './plant.ts'
+import { isEqual, type NewPlant } from './plant.ts'
 import type { ActionName, Actor } from './token.ts'
 
 /** As the contract has it (`Plantstore-Action`). */
@@ -125,6 +125,10 @@ interface Undoing {
   readonly part?: Part | undefined
   /** What this step does with a later change of the plant. */
   readonly later: Fate | undefined
+  /** Whether an earlier step of this undo has been at this change. The action may have gone on behind that step. */
+  readonly isPassed: boolean
+  /** The plant as it is now. */
+  present(): NewPlant | undefined
 }
 
 /** What a step of an undo does with a plant: it makes it what it was, or leaves it. */
@@ -134,13 +138,13 @@ export type Fate = 'back' | 'left'
  * Decides what an undo does with a change of an action. It reaches the changes of a plant from the newest back, and
  * where it leaves one of them, it leaves the earlier ones, too.
  *
- * @returns `restored`: by a step that was committed before. `earlier`: a later change of the action decides for the
- *   plant. `unseen`: the part has no such change
+ * @returns `restore further`: where a step before stopped. `restored`: by a step that was committed before. `earlier`: a
+ *   later change of the action decides for the plant. `unseen`: the part has no such change
  */
 export function decideUndo(
   { next, newest, all }: Followers,
   { before, after }: Swapped,
-  { action, undo, part, later }: Undoing,
+  { action, undo, part, later, isPassed, present }: Undoing,
 ): 'restore' | 'restore further' | 'restored' | 'leave' | 'earlier' | 'unseen' {
   if (later === 'left') return 'earlier'
   if (part !== undefined) {
@@ -150,7 +154,11 @@ export function decideUndo(
   }
   if (next === undefined) return 'restore'
   if (next === undo) return later === 'back' ? 'earlier' : 'restored'
-  const ofAction = () => (undo !== undefined && newest() === undo ? 'restore further' : 'earlier')
+  const ofAction = () => {
+    if (undo === undefined || newest() !== undo) return 'earlier'
+    // Where the undo has only come down to this change, the plant is as the change had made it.
+    return later === 'back' || (!isPassed && isEqual(present(), after)) ? 'restore further' : 'earlier'
+  }
   // Most changes of an action that follow each other need no look at all that follows.
   if (next === action && (later === 'back' || newest() !== undo)) return ofAction()
   const followers = all()

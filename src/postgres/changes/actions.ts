@@ -105,7 +105,9 @@ export async function planUndo(
   const [head] = (await run({ name: 'undo-head', text: HEAD, values: [action, undoId ?? null] })).rows
   if (head === undefined) throw noAction(action)
   if (head[0] === 't') throw actionGone(action)
-  const undoneTo = head[1] == null ? undefined : BigInt(head[1])
+  const [, reachedBefore, first] = head
+  const isPassed = (number: bigint) =>
+    reachedBefore != null && first != null && number >= BigInt(reachedBefore) && number < BigInt(first)
   const { changes, reached, isLast } = await rowChanges(run, action, from)
   const present = byId(await read(Array.from(new Set(changes.map(({ id }) => id)), (id) => ({ id }))))
   const followers = await followersOf(run, changes)
@@ -118,19 +120,20 @@ export async function planUndo(
   const left: LeftPlant[] = []
   let restored = 0
   for (const [i, change] of changes.entries()) {
-    const { id, number, before } = change
+    const { id, before } = change
     const { next, newest } = followers[i] ?? {}
     const later = fates.get(id)
     const asked = { next, newest: () => (later === 'back' ? undoId : newest), all: () => all.get(change) ?? [] }
-    const decision = decideUndo(asked, change, { action, undo: undoId, part: author.part, later })
+    const who = { action, undo: undoId, part: author.part }
+    const where = { later, isPassed: isPassed(change.number), present: () => present.get(id) }
+    const decision = decideUndo(asked, change, { ...who, ...where })
     if (decision === 'leave') {
       const isBack = undoId !== undefined && targets.has(id)
       left.push(leftPlant(id, isBack ? targets.get(id) : present.get(id), author.part))
       fates.set(id, 'left')
     }
     if (decision === 'restore' || decision === 'restored') restored++
-    const isDue = undoneTo === undefined || number < undoneTo
-    if (decision !== 'restore' && !(decision === 'restore further' && (later === 'back' || isDue))) continue
+    if (decision !== 'restore' && decision !== 'restore further') continue
     targets.set(id, before)
     fates.set(id, 'back')
   }
@@ -149,7 +152,8 @@ function swapsTo(
   })
 }
 
-const HEAD = `SELECT is_partial, (SELECT undone_to FROM actions WHERE id = $2)
+const HEAD = `SELECT is_partial, (SELECT undone_to FROM actions WHERE id = $2),
+    (SELECT min(number) FROM action_rows WHERE action = $2)
   FROM actions WHERE id = $1 AND EXISTS (SELECT FROM action_rows WHERE action = $1)`
 export const UNDONE = 'UPDATE actions SET undone_to = least(undone_to, $2::bigint) WHERE id = $1'
 

@@ -90,8 +90,8 @@ export function undoStep(
   restore: (change: UndoneChange) => void = () => {},
 ): UndoStep & { readonly position: number } {
   const number = mustHaveAll(statements, action)
-  const undoneTo = statements.get('SELECT undone_to FROM actions WHERE id = ?', undo ?? null)?.[0] ?? undefined
-  const reached = undoneTo === undefined ? Number.POSITIVE_INFINITY : Number(undoneTo)
+  const { 0: first, 1: reached } = statements.get(PASSED, undo ?? null) ?? {}
+  const isPassed = (at: number) => reached != null && at >= Number(reached) && at < Number(first)
   /** What this step does with plants, whose changes may have no row yet. */
   const fates = new Map<bigint, Fate>()
   const targets = new Map<bigint, NewPlant | undefined>()
@@ -115,15 +115,15 @@ export function undoStep(
       const swapped = { before, after: plant }
       const later = fates.get(id)
       const after = followers(statements, id, position, plant, later, undo)
-      const decision = decideUndo(after, swapped, { action, undo, part, later })
+      const undoing = { action, undo, part, later, isPassed: isPassed(position), present: () => plantAt(statements, id) }
+      const decision = decideUndo(after, swapped, undoing)
       if (decision === 'leave') {
         const isBack = undo !== undefined && targets.has(id)
         left.push(leftPlant(id, isBack ? targets.get(id) : plantAt(statements, id), part))
         fates.set(id, 'left')
       }
       if (decision === 'restore' || decision === 'restored') restored++
-      const isFurther = decision === 'restore further' && (later === 'back' || position < reached)
-      if (decision !== 'restore' && !isFurther) continue
+      if (decision !== 'restore' && decision !== 'restore further') continue
       targets.set(id, before)
       fates.set(id, 'back')
     }
@@ -132,6 +132,7 @@ export function undoStep(
   return { restored, left, next: isLast ? undefined : String(position), position }
 }
 
+const PASSED = 'SELECT first_position, undone_to FROM actions WHERE id = ?'
 const ROW = `SELECT position, ids, name, tag, plants FROM action_rows JOIN changes USING (position)
   WHERE action = ? AND position < ? ORDER BY position DESC LIMIT 1`
 
