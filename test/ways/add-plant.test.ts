@@ -13,6 +13,7 @@ suite('the page, for new plants,', () => {
   onPhone('adds plants with the next free id and with a typed id, by keyboard alone', async ({ page, service }) => {
     const proposed = (await service.send('GET', '/ids')).json as { next: number }
     const name = page.getByLabel('Name', { exact: true })
+    await page.clock.install()
     await pressOn(page, page.getByRole('button', { name: 'Not now' }))
     await pressOn(page, page.getByRole('button', { name: 'Add a plant' }))
     await page.getByText(`Id: ${proposed.next}`).waitFor()
@@ -22,6 +23,8 @@ suite('the page, for new plants,', () => {
     await page.keyboard.type('tree')
     await assertAccessible(page)
     await assertFits(page)
+    // The page's clock stands, so that both messages stay until the test dismisses them.
+    await page.clock.pauseAt(Date.now() + 60_000)
     await page.keyboard.press('Enter')
     await page.getByText(`Added ${proposed.next} Ginkgo biloba`).waitFor()
     await untilFocused(page, name)
