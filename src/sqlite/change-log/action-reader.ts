@@ -115,11 +115,12 @@ export function undoStep(
       const swapped = { before, after: plant }
       const later = fates.get(id)
       const after = followers(statements, id, position, plant, later, undo)
-      const undoing = { action, undo, part, later, isPassed: isPassed(position), present: () => plantAt(statements, id) }
+      const present = () => plantAt(statements, id)
+      const undoing = { action, undo, part, later, isPassed: isPassed(position), present }
       const decision = decideUndo(after, swapped, undoing)
       if (decision === 'leave') {
         const isBack = undo !== undefined && targets.has(id)
-        left.push(leftPlant(id, isBack ? targets.get(id) : plantAt(statements, id), part))
+        left.push(leftPlant(id, isBack ? targets.get(id) : present(), part))
         fates.set(id, 'left')
       }
       if (decision === 'restore' || decision === 'restored') restored++
