@@ -78,7 +78,7 @@ suite('the pages of design', () => {
   })
 })
 
-const CALL = /^( *)(test|clearTest|onEmpty|onService|suite)\(\s*(['"`])(.*?)\3,/gms
+const CALL = /^( *)(test|clearTest|on[A-Z]\w*|suite)\(\s*(['"`])(.*?)\3,/gms
 
 /** The titles of the tests in a file, each after that of its suite. Those of generated tests contain `${…}`. */
 function titlesIn(source: string): string[] {

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { columnsOf, openTable } from '../../src/cli/import-sheet.ts'
 import { command } from '../support/commands.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
 import { notTestedHere } from '../support/not-tested.ts'
+import { pluck } from '../support/pluck.ts'
 import { type Outcome, Program, run } from '../support/process.ts'
 import { SECRET } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
-import { inCommon, readAsPage, SHEETS, sheetPath } from '../support/sheets.ts'
+import { inCommon, readAsPage, sheetPath } from '../support/sheets.ts'
 import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
 import { rowsOf, workbook, zip } from '../support/workbook.ts'
 
@@ -27,10 +27,6 @@ const stored = (folder: string) =>
   Array.from(plantsIn(join(folder, 'data/plants.db')), ([id, plant]) => ({ id, ...plant }))
 const named = (folder: string): string[] =>
   stored(folder).map(({ name, tag }) => (tag === undefined ? name : `${name} (${tag})`))
-
-async function* contentOf(name: string): AsyncGenerator<Buffer> {
-  yield readFileSync(sheetPath(name))
-}
 
 /** Runs an import in a folder of its own, with a file in it. */
 async function importing(
@@ -57,23 +53,6 @@ async function answeredFor(t: TestContext, name: string, answers: readonly strin
 }
 
 suite('plantstore import of a sheet', () => {
-  for (const name of SHEETS) {
-    test(`takes from ${name} what the page takes, with one option`, async () => {
-      const { columns, hasIds, plants, refused } = await readAsPage(name)
-      const options = { columns: columnsOf([columns.join(',')]), mode: 'add', quiet: true } as const
-      const { batches } = await openTable(name, contentOf(name), options)
-      const read = await Array.fromAsync(batches())
-      assert.deepEqual(
-        inCommon(
-          read.flatMap((batch) => batch.plants),
-          hasIds,
-        ),
-        inCommon(plants, hasIds),
-      )
-      assert.equal(read.flatMap((batch) => batch.refused).length, refused)
-    })
-  }
-
   test('stores what it takes', async (t) => {
     for (const name of ['french-macintosh.csv', 'ids-odd.csv', 'days-from-1904.xlsx', 'sheetjs.ods']) {
       const { columns, hasIds, plants, refused } = await readAsPage(name)
@@ -180,12 +159,18 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     assert.throws(() => stored(without.folder))
   })
 
-  test('asks nothing where the columns say what they hold', async (t) => {
+  test('asks nothing where the columns say what they hold, whatever the name of the file', async (t) => {
     const { stderr, code, folder } = await importing(t, 'a.xlsx', readFileSync(fixture('libreoffice.xlsx')))
     assert.match(stderr, COUNTS(4, 0, 0))
     assert.deepEqual([code, stored(folder).length], [0, 4])
-    const open = await importing(t, 'a.ods', readFileSync(fixture('libreoffice.ods')))
-    assert.deepEqual(stored(open.folder), stored(folder))
+    for (const [name, file] of [
+      ['a.ods', 'libreoffice.ods'],
+      ['a.csv', 'libreoffice.xlsx'],
+      ['b.csv', 'libreoffice-semicolon.csv'],
+    ] as const) {
+      const other = await importing(t, name, readFileSync(fixture(file)))
+      assert.deepEqual(stored(other.folder), stored(folder))
+    }
   })
 
   test('says how to save a workbook of another program, and reads text that has its name', async (t) => {
@@ -234,8 +219,7 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     assert.match((await repeated('--dry-run')).stderr, COUNTS(1, 3, 0))
     assert.equal(stored(folder).length, 3)
     assert.match((await repeated()).stderr, COUNTS(1, 3, 0))
-    const found = stored(folder).map(({ id }) => id)
-    assert.deepEqual(found, [1n, 2n, 3n, 4n])
+    assert.deepEqual(pluck(stored(folder), 'id'), [1n, 2n, 3n, 4n])
   })
 
   test('reads a sheet from standard input', async (t) => {

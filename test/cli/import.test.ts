@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { command } from '../support/commands.ts'
 import { plantsIn, snapshot, tempFolder } from '../support/files.ts'
-import { KINDS, manyPlants, PLANTS, textOf, writePlantFile } from '../support/plant-files.ts'
+import { manyPlants, PLANTS, textOf, writePlantFile } from '../support/plant-files.ts'
 import { Program, run } from '../support/process.ts'
 
 const asMap = (plants: typeof PLANTS) => new Map(plants.map(({ id, name, tag }) => [id, { name, tag }]))
@@ -15,34 +15,6 @@ const COUNTS = (added: number, updated: number, unchanged: number, refused: numb
   new RegExp(`: ${added} added, ${updated} updated, ${unchanged} unchanged, ${refused} refused; .* rows in .*s, .*/s\n`)
 
 suite('plantstore import into a store', () => {
-  for (const name of KINDS) {
-    test(`creates the store with every plant of ${name}, and counts all as unchanged when repeated`, async (t) => {
-      const folder = tempFolder(t)
-      writePlantFile(join(folder, name), PLANTS)
-      const args = ['import', name, '--store', 'sqlite:plants.db']
-      const first = await command(args, { cwd: folder })
-      assert.match(first.stderr, COUNTS(PLANTS.length, 0, 0, 0))
-      assert.deepEqual([first.code, first.stdout], [0, ''])
-      assert.deepEqual(plantsIn(join(folder, 'plants.db')), asMap(PLANTS))
-      const second = await command(args, { cwd: folder })
-      assert.match(second.stderr, COUNTS(0, 0, PLANTS.length, 0))
-      assert.equal(second.code, 0)
-    })
-  }
-
-  test('reads CSV and workbooks as spreadsheets save them, whatever their names', async (t) => {
-    const folder = tempFolder(t)
-    const fixtures = new URL('../import/fixtures/', import.meta.url)
-    copyFileSync(new URL('libreoffice-semicolon.csv', fixtures), join(folder, 'a.csv'))
-    copyFileSync(new URL('libreoffice.xlsx', fixtures), join(folder, 'b.csv'))
-    const read = await command(['import', 'a.csv', '--store', 'sqlite:plants.db'], { cwd: folder })
-    assert.match(read.stderr, COUNTS(4, 0, 0, 0))
-    assert.equal(read.code, 0)
-    const workbook = await command(['import', 'b.csv', '--store', 'sqlite:plants.db'], { cwd: folder })
-    assert.match(workbook.stderr, COUNTS(0, 0, 4, 0))
-    assert.equal(workbook.code, 0)
-  })
-
   test('goes on without a reader of its standard error', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.csv'), PLANTS)

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { entriesOf } from '../../client/src/changes.ts'
 import { type ChangeEntry, PlantstoreClient, PlantstoreError, PlantstoreUnreachable } from '../../client/src/index.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
+import { pluck } from '../support/pluck.ts'
 import { SECRET, withService } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
@@ -34,8 +35,7 @@ suite('the client', () => {
     await client.replacePlant(BIG, { name: 'b', tag: 'x' })
     await client.deletePlant(BIG)
     const entries = await all(client.history(BIG, { limit: 2 }))
-    const shown = entries.map(({ type, plant, before }) => [type, plant, before])
-    assert.deepEqual(shown, [
+    assert.deepEqual(pluck(entries, 'type', 'plant', 'before'), [
       ['plant.deleted', undefined, { id: BIG, name: 'b', tag: 'x' }],
       ['plant.updated', { id: BIG, name: 'b', tag: 'x' }, { id: BIG, name: 'a' }],
       ['plant.created', { id: BIG, name: 'a' }, undefined],
@@ -59,16 +59,14 @@ suite('the client', () => {
     assert.deepEqual(second?.plant, { id: BIG, name: 'two' })
     await client.updatePlant(1n, { tag: null })
     const tagged = await follow(client.changes({ tag: ['tree', 'herb'] }), 2)
-    const types = tagged.map(({ type }) => type)
-    assert.deepEqual(types, ['plant.created', 'plant.updated'])
+    assert.deepEqual(pluck(tagged, 'type'), ['plant.created', 'plant.updated'])
     const pages = await Array.fromAsync(client.listChanges({ after: first?.position, limit: 1 }).pages())
     const shown = pages.map((page) => page.map(({ type }) => type))
     assert.deepEqual(shown, [['plant.created'], ['plant.updated'], []], 'a listing ends where the log does')
     const positions: string[] = []
     const onPosition = (position: string) => positions.push(position)
     const untagged = await follow(client.changes({ untagged: true }), 2)
-    const seen = untagged.map(({ type }) => type)
-    assert.deepEqual(seen, ['plant.created', 'plant.updated'])
+    assert.deepEqual(pluck(untagged, 'type'), ['plant.created', 'plant.updated'])
     const other = client.changes({ tagPrefix: 'tr', after: first?.position, onPosition })
     assert.equal((await other.next()).value?.type, 'plant.updated')
     assert.deepEqual(positions, [first?.position])

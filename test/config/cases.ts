@@ -1,4 +1,5 @@
 import type { SettingValues } from '../../src/settings/config.ts'
+import { words } from '../support/words.ts'
 
 /** Two or more valid texts of a setting with their values, and some invalid texts. */
 interface Case<T> {
@@ -27,10 +28,7 @@ const NOWHERE = { external: false, private: false, loopback: false, networks: []
 /** The cases of every setting. */
 export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[Key]> } = {
   host: texts('0.0.0.0', '::1'),
-  port: {
-    right: { '0': 0, '65535': 65535 },
-    wrong: ['65536', '-1', '80.5', 'http', '', '0x50', '1e3', ' 80'],
-  },
+  port: { right: { '0': 0, '65535': 65535 }, wrong: ['65536', '-1', '80.5', 'http', '', '0x50', '1e3', ' 80'] },
   metricsPort: {
     right: {
       '9464': { host: '127.0.0.1', port: 9464 },
@@ -50,43 +48,11 @@ export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[
     },
     wrong: [
       '',
-      'plants.example',
-      'ftp://plants.example',
-      ...[
-        '//',
-        '/garden//',
-        '//garden',
-        '/a//b',
-        '/a%2fb',
-        '/a%2Fb',
-        '/a%5cb',
-        '/a\\b',
-        '\\a',
-        '/a b',
-        '/%61',
-        '/gärten',
-      ].map((path) => `https://plants.example${path}`),
-      ...[
-        '/.',
-        '/..',
-        '/a/..',
-        '/a/../b',
-        '/a/./b',
-        '/%2e%2e/a',
-        '/a;b',
-        '/a:b',
-        '/a*',
-        '/a?',
-        '/a#',
-        '/a?b',
-        '/a#b',
-      ].map((path) => `https://plants.example${path}`),
-      'https://me@plants.example/garden',
-      'https://me:secret@plants.example/garden',
-      'https://me@plants.example',
-      'https://plants.example/?a',
-      'https://plants.example/#a',
-      'https://',
+      ...words`plants.example ftp://plants.example https:// https://me@plants.example/garden`,
+      ...words`https://me:secret@plants.example/garden https://me@plants.example`,
+      ...words`// /garden// //garden /a//b /a%2fb /a%2Fb /a%5cb /a\b \a /%61 /gärten /. /.. /a/.. /a/../b /a/./b`
+        .concat('/a b', words`/%2e%2e/a /a;b /a:b /a* /a? /a# /a?b /a#b /?a /#a`)
+        .map((path) => `https://plants.example${path}`),
     ],
   },
   public: {
@@ -116,16 +82,7 @@ export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[
       'https://garden.example': ['https://garden.example'],
       'http://localhost:5173, https://a.example': ['http://localhost:5173', 'https://a.example'],
     },
-    wrong: [
-      '',
-      '*',
-      'null',
-      'https://a.example/',
-      'https://A.example',
-      'https://a.example:443',
-      'a.example',
-      'file://',
-    ],
+    wrong: ['', ...words`* null https://a.example/ https://A.example https://a.example:443 a.example file://`],
   },
   trustedProxies: {
     right: { '10.0.0.0/8': [{ address: '10.0.0.0', prefix: 8 }], none: [] },
@@ -155,15 +112,11 @@ export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[
     right: texts('https://id.example/realms/plants/', 'http://127.0.0.1:3000', 'http://[::1]:3000').right,
     wrong: [
       '',
-      'id.example',
-      'http://id.example',
-      'http://127.0.0.1.example',
-      'ftp://id.example',
-      'https://me@id.example',
-      'https://id.example?a=b',
-      'https://id.example/?',
-      'https://id.example/#a',
       ' https://id.example',
+      ...words`
+      id.example http://id.example http://127.0.0.1.example ftp://id.example https://me@id.example
+      https://id.example?a=b https://id.example/? https://id.example/#a
+    `,
     ],
   },
   oidcAudience: {
@@ -187,10 +140,7 @@ export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[
     wrong: ['', 'plants:read', '=plants:read', 'a=', 'a=plants', 'a=plants:read,', 'a==plants:read', 'a=plants:read;b'],
   },
   oidcTokenType: { right: { any: 'any', 'at+jwt': 'at+jwt' }, wrong: ['', 'jwt', 'JWT', 'AT+JWT'] },
-  oidcMaxLifetime: {
-    right: { '1m': 60_000, '7d': 7 * 86_400_000 },
-    wrong: ['', '59s', '0s', '24', 'off', '1.5h'],
-  },
+  oidcMaxLifetime: { right: { '1m': 60_000, '7d': 7 * 86_400_000 }, wrong: ['', '59s', '0s', '24', 'off', '1.5h'] },
   oidcClientId: texts('plants-page', '0b2a6a0e'),
   store: {
     right: {
@@ -244,17 +194,7 @@ export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[
         names: ['hooks.garden.example', '*.kew.example'],
       },
     },
-    wrong: [
-      '',
-      'external,',
-      '0.0.0.0/0',
-      '10.0.0.0/33',
-      '*',
-      '*.*.example',
-      'a..example',
-      'https://a.example',
-      'a:443',
-    ],
+    wrong: ['', ...words`external, 0.0.0.0/0 10.0.0.0/33 * *.*.example a..example https://a.example a:443`],
   },
   webhookGiveUp: { right: { '0s': 0, '90s': 90_000, '5d': 432_000_000 }, wrong: ['', '5', '5w', '3651d', 'off'] },
 }

@@ -11,7 +11,17 @@ import { Auth } from '../../src/http/auth/bearer.ts'
 import { AddressLimit, RateLimiter } from '../../src/http/auth/limits.ts'
 import { Exchange } from '../../src/http/request/exchange.ts'
 import { TESTER } from '../support/actor.ts'
-import { errorOf, type Service, withService } from '../support/service.ts'
+import { movableTime } from '../support/clock.ts'
+import {
+  type Answer,
+  assertRefused,
+  errorOf,
+  messageOf,
+  SECRET,
+  type Sending,
+  type Service,
+  withService,
+} from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
 
 /** The clock of the test, in milliseconds. */
@@ -197,5 +207,82 @@ suite('the rate of a token', () => {
       if (i % 5000 === 0) assert.equal(taken(limiter, 'used', 1), 0)
     }
     assert.equal(taken(limiter, 'token 0', 1), 1, 'the least recently used token is forgotten')
+  })
+})
+
+const PLANT = { id: 1, name: 'x' }
+
+const withToken = (service: Service, token: string, from?: string): Promise<Answer> => {
+  const sending: Sending = { authorization: `Bearer ${token}` }
+  return service.create(PLANT, from === undefined ? sending : { ...sending, headers: { 'X-Forwarded-For': from } })
+}
+
+/** Sends bad tokens until the third gets 429. */
+async function block(service: Service, from?: string): Promise<void> {
+  for (const expected of [40102, 40102, 42901]) {
+    assert.equal(errorOf(await withToken(service, 'nonsense', from)), expected)
+  }
+}
+
+suite('an address that sends bad tokens', () => {
+  onService('gets 42901 with Retry-After after too many of them', { authFailureLimit: 2 }, async (service) => {
+    await block(service)
+    const expired = (await service.issueToken(['plants:write'], new Date(0))).secret
+    for (const bad of ['nonsense', makeSecret(), expired]) {
+      const answer = await withToken(service, bad)
+      assertRefused(answer, 42901)
+      const seconds = Number(answer.headers['retry-after'])
+      assert.ok(seconds >= 1 && seconds <= 60)
+      assert.match(messageOf(answer), new RegExp(`wait ${seconds} seconds`))
+    }
+    // A request without a token does not count.
+    assertRefused(await service.create(PLANT, { authorization: null }), 40101)
+  })
+
+  test('may still use any good token: a used, an unseen, a new or the configured one', async (t) => {
+    const service = await withService(t, { authFailureLimit: 2 })
+    const move = movableTime(t)
+    const [used, unused] = [await service.issueToken(['plants:write']), await service.issueToken(['plants:write'])]
+    assert.equal((await withToken(service, used.secret)).status, 200)
+    await block(service)
+    const good = [used, unused, await service.issueToken(['plants:write'])].map(({ secret }) => secret)
+    for (const secret of [...good, SECRET]) {
+      const [between, answer] = await Promise.all([withToken(service, makeSecret()), withToken(service, secret)])
+      assert.deepEqual([between.status, answer.status], [429, 200])
+    }
+    move(1100)
+    for (const secret of [...good, SECRET]) {
+      assert.equal((await withToken(service, secret)).status, 200, 'even when the service looks the token up again')
+    }
+  })
+
+  test('may send 60 in a minute by default, and any number if the limit is off', async (t) => {
+    for (const [flags, expected] of [
+      [{}, 42901],
+      [{ authFailureLimit: undefined }, 40102],
+    ] as const) {
+      const service = await withService(t, flags)
+      for (let i = 0; i < 60; i++) assert.equal(errorOf(await withToken(service, 'nonsense')), 40102)
+      assert.equal(errorOf(await withToken(service, 'nonsense')), expected)
+    }
+  })
+
+  const PROXIED = { authFailureLimit: 2, trustedProxies: '127.0.0.1' }
+
+  onService('is the one that a trusted proxy names, or its /64 network with IPv6', PROXIED, async (service) => {
+    await block(service, '203.0.113.9')
+    assert.equal(errorOf(await withToken(service, 'nonsense', '203.0.113.10')), 40102)
+    assert.equal(errorOf(await withToken(service, 'nonsense', '203.0.113.10, 203.0.113.9')), 42901)
+    assert.equal(errorOf(await withToken(service, 'nonsense')), 40102, 'the proxy itself counts separately')
+    assert.match(service.log, /"address":"203\.0\.113\.9"/)
+    await block(service, '2001:db8:0:1::1')
+    assert.equal(errorOf(await withToken(service, 'nonsense', '2001:db8:0:1:ffff::9')), 42901)
+    assert.equal(errorOf(await withToken(service, 'nonsense', '2001:db8:0:2::1')), 40102)
+  })
+
+  onService('cannot choose another one without a trusted proxy', { authFailureLimit: 2 }, async (service) => {
+    await block(service, '203.0.113.9')
+    assert.equal(errorOf(await withToken(service, 'nonsense', '203.0.113.10')), 42901)
+    assert.doesNotMatch(service.log, /203\.0\.113/)
   })
 })

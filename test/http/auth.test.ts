@@ -1,25 +1,30 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import type { Token } from '../../src/domain/token.ts'
 import { movableClock, movableTime } from '../support/clock.ts'
 import { assertConforms } from '../support/conforms.ts'
 import { answersIn, RawConnection } from '../support/raw.ts'
-import { errorOf, SECRET, withService } from '../support/service.ts'
+import { assertRefused, errorOf, SECRET, type Service, withService } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
+import { as } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
 
 const PLANT = { id: 1, name: 'x' }
 const REALM = 'Bearer realm="plantstore"'
 const INVALID = `${REALM}, error="invalid_token", error_description="the access token is malformed, unknown or revoked"`
 
+const lastUseOf = async ({ store }: Service, { id }: Token): Promise<Date | undefined> =>
+  (await store.tokens.listTokens()).find((token) => token.id === id)?.lastUsedAt
+
 suite('a request without a token', () => {
   onService('is 40101 with a challenge without an error, even if more is wrong', async (service) => {
     for (const authorization of [
       null,
+      '',
+      SECRET,
       'Basic dXNlcjpwYXNz',
       'Token abc',
       'Bearerish abc',
-      SECRET,
-      '',
       'Digest x="y"',
     ]) {
       const answer = await service.create('not even JSON', { authorization })
@@ -82,11 +87,11 @@ suite('a token', () => {
     const mistyped = secret.slice(0, 10) + (secret[10] === 'x' ? 'y' : 'x') + secret.slice(11)
     const bad = ['', 'ps_', unknown, mistyped, secret.slice(0, -1), `${secret}0`, secret.toLowerCase(), `${SECRET}x`]
     for (const token of [...bad, `\t${secret}`, `${secret} ${secret}`, 'x'.repeat(4000)]) {
-      const answer = await service.create(PLANT, { authorization: `Bearer ${token}` })
-      assert.deepEqual([answer.status, errorOf(answer)], [401, 40102], token)
+      const answer = await service.create(PLANT, as(token))
+      assertRefused(answer, 40102)
       assert.equal(answer.headers['www-authenticate'], INVALID, token)
     }
-    assert.equal((await service.create(PLANT, { authorization: `Bearer ${secret}` })).status, 200)
+    assert.equal((await service.create(PLANT, as(secret))).status, 200)
   })
 
   onService('that is sent twice is refused, even if both copies are equal', async (service) => {
@@ -104,13 +109,13 @@ suite('a token', () => {
     const expiry = Date.now() + 600_000
     const { secret: past } = await service.issueToken(['plants:write'], new Date(Date.now() - 1))
     const { secret: soon } = await service.issueToken(['plants:write'], new Date(expiry))
-    assert.equal((await service.create(PLANT, { authorization: `Bearer ${soon}` })).status, 200)
+    assert.equal((await service.create(PLANT, as(soon))).status, 200)
     t.mock.timers.enable({ apis: ['Date'], now: expiry })
     for (const later of [0, 1100]) {
       move(later)
-      const answers = [past, soon].map((secret) => service.create(PLANT, { authorization: `Bearer ${secret}` }))
+      const answers = [past, soon].map((secret) => service.create(PLANT, as(secret)))
       for (const answer of await Promise.all(answers)) {
-        assert.deepEqual([answer.status, errorOf(answer)], [401, 40103])
+        assertRefused(answer, 40103)
         const details = 'error="invalid_token", error_description="the access token has expired"'
         assert.equal(answer.headers['www-authenticate'], `${REALM}, ${details}`)
       }
@@ -120,16 +125,16 @@ suite('a token', () => {
   onService('that is revoked stops working within a second, even while it is in use', async (service, t) => {
     const move = movableTime(t)
     const { secret, token } = await service.issueToken(['plants:write'])
-    const authorization = `Bearer ${secret}`
-    assert.equal((await service.create(PLANT, { authorization })).status, 200)
+    const create = () => service.create(PLANT, as(secret))
+    assert.equal((await create()).status, 200)
     assert.equal(await service.store.tokens.revokeToken(token.id), 'revoked')
     // The second begins at the revocation: constant use must not prolong it.
     for (let i = 0; i < 20; i++) {
-      await service.create(PLANT, { authorization })
+      await create()
       move(50)
     }
-    const answer = await service.create(PLANT, { authorization })
-    assert.deepEqual([answer.status, errorOf(answer)], [401, 40102])
+    const answer = await create()
+    assertRefused(answer, 40102)
     assert.equal(answer.headers['www-authenticate'], INVALID)
   })
 
@@ -137,14 +142,14 @@ suite('a token', () => {
     const move = movableTime(t)
     const { secret, token } = await service.issueToken(['plants:write'])
     const before = Date.now()
-    const lastUse = async () => (await service.store.tokens.listTokens()).find(({ id }) => id === token.id)?.lastUsedAt
+    const lastUse = () => lastUseOf(service, token)
     assert.equal(await lastUse(), undefined)
-    await service.create(PLANT, { authorization: `Bearer ${secret}` })
+    await service.create(PLANT, as(secret))
     await until(async () => (await lastUse()) !== undefined, 'the use of the token is not recorded')
     const noted = await lastUse()
     assert.ok(noted !== undefined && noted.getTime() >= before && noted.getTime() <= Date.now())
     move(1100)
-    await service.create(PLANT, { authorization: `Bearer ${secret}` })
+    await service.create(PLANT, as(secret))
     // The store writes in order, so a record of that use would be stored before this token.
     await service.issueToken(['plants:write'])
     assert.deepEqual(await lastUse(), noted)
@@ -154,13 +159,13 @@ suite('a token', () => {
     const move = movableTime(t)
     const step = movableClock(t)
     const { secret, token } = await service.issueToken(['plants:write'])
-    const lastUse = async () => (await service.store.tokens.listTokens()).find(({ id }) => id === token.id)?.lastUsedAt
+    const lastUse = () => lastUseOf(service, token)
     step(14 * 365 * 86_400_000)
-    await service.create(PLANT, { authorization: `Bearer ${secret}` })
+    await service.create(PLANT, as(secret))
     await until(async () => (await lastUse()) !== undefined, 'the use of the token is not recorded')
     step(-14 * 365 * 86_400_000)
     move(1100)
-    await service.create(PLANT, { authorization: `Bearer ${secret}` })
+    await service.create(PLANT, as(secret))
     await until(async () => (await lastUse())?.getFullYear() === new Date().getFullYear(), 'the last use stays in 2040')
   })
 })
@@ -185,9 +190,31 @@ suite('the rate of a token', () => {
     assert.equal(errorOf(refused), 42901)
     assert.equal(refused.headers['retry-after'], '1')
     assert.equal(refused.headers['ratelimit'], '"default";r=0;t=1')
-    assert.equal((await service.create(PLANT, { authorization: `Bearer ${secret}` })).status, 200)
+    assert.equal((await service.create(PLANT, as(secret))).status, 200)
     assert.equal((await service.send('GET', '/health/live')).status, 200)
     move(1010)
     assert.equal((await service.create(PLANT)).status, 200)
+  })
+})
+
+suite('the secret of a token', () => {
+  onService('is never on the disk or in the log, whatever its requests do', { logLevel: 'debug' }, async (service) => {
+    const { secret, token } = await service.issueToken(['plants:write'])
+    const { secret: weak } = await service.issueToken(['plants:read'])
+    const expired = await service.issueToken(['plants:write'], new Date(0))
+    const unknown = 'an-unknown-secret-of-somebody'
+    const secrets = [secret, weak, expired.secret, unknown, SECRET]
+    for (const [id, each] of secrets.entries()) {
+      const authorization = `Bearer ${each}`
+      await service.create({ id, name: `a plant of ${id}` }, { authorization })
+      await service.create('{', { authorization })
+      await service.send('GET', `/nowhere?access_token=${each}`, { authorization })
+    }
+    assert.ok(await service.under.holds(token.id), 'the search finds what is stored')
+    assert.ok(service.log.includes(token.id), 'the log has the public name of the token')
+    for (const each of secrets) {
+      assert.equal(await service.under.holds(each), false)
+      assert.ok(!service.log.includes(each))
+    }
   })
 })

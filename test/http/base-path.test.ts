@@ -6,6 +6,7 @@ import { contract } from '../support/conforms.ts'
 import { Issuer } from '../support/issuer.ts'
 import { emptyService, errorOf, type Service, withService } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
+import { words } from '../support/words.ts'
 
 const OPEN = { authorization: null }
 const HTML = { ...OPEN, headers: { Accept: 'text/html' } }
@@ -32,17 +33,8 @@ suite('a service whose --public-url has a path', () => {
   test('takes no other path for its own', async (t) => {
     const service = await below(t)
     for (const path of [
-      '/gardener',
-      '/gardener/plants',
-      '/gardenplants',
-      '/Garden/plants',
-      '/garden.plants',
-      '/garden/garden/plants',
-      '/garden//plants',
-      '//garden/plants',
-      '/garden%2fplants',
-      '/%67arden/plants',
-      '/x/garden/plants',
+      ...words`/gardener /gardener/plants /gardenplants /Garden/plants /garden.plants /garden/garden/plants`,
+      ...words`/garden//plants //garden/plants /garden%2fplants /%67arden/plants /x/garden/plants`,
       `${METADATA}/gardener`,
       `${METADATA}/garden/plants`,
       `/garden${METADATA}/garden`,
@@ -92,10 +84,8 @@ suite('a service whose --public-url has a path', () => {
   onService('has it in several parts', { publicUrl: 'http://example.org/my.garden/plants/' }, async (service) => {
     assert.equal((await service.send('GET', '/my.garden/plants/plants')).status, 200)
     assert.equal(errorOf(await service.send('GET', '/my-garden/plants/plants')), 40401, 'the dot is no pattern')
-    assert.equal(
-      (await service.create({ id: 1, name: 'Rose' })).headers['content-location'],
-      '/my.garden/plants/plants/1',
-    )
+    const { headers } = await service.create({ id: 1, name: 'Rose' })
+    assert.equal(headers['content-location'], '/my.garden/plants/plants/1')
   })
 })
 
@@ -162,3 +152,26 @@ async function namesPathsBelow(service: Service, base: string): Promise<void> {
   const webhook = await post('/webhooks', { url: 'https://example.org/hook' })
   assert.match(String(webhook.headers.location), /^\/garden\/webhooks\/whk_\w+$/)
 }
+
+const ASKS_FOR_HTML = { headers: { Accept: 'text/html' }, authorization: null }
+
+onService('no text of the address becomes markup', { publicUrl: 'https://plants"&amp;.example' }, async (service) => {
+  const page = await service.send('GET', '/', ASKS_FOR_HTML)
+  assert.ok(page.body.includes('content="https://plants&quot;&amp;amp;.example"'), page.body)
+})
+
+onService('without --public-url they name none', async (service) => {
+  const { json } = await service.send('GET', '/openapi.json')
+  assert.deepEqual((json as { servers: unknown }).servers, [
+    {
+      url: '{address}',
+      variables: {
+        address: {
+          description: 'The address of the service, as its operator gives it.',
+          default: 'http://127.0.0.1:8080',
+        },
+      },
+    },
+  ])
+  assert.doesNotMatch((await service.send('GET', '/', ASKS_FOR_HTML)).body, /<meta name="public-url"/)
+})

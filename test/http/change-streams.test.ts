@@ -7,6 +7,7 @@ import { TESTER } from '../support/actor.ts'
 import { type EventStream, openStream } from '../support/event-stream.ts'
 import { fullPlants } from '../support/full-plants.ts'
 import { boundOf, MUCH, untilRunning } from '../support/long-work.ts'
+import { pluck } from '../support/pluck.ts'
 import { RawConnection } from '../support/raw.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
@@ -25,19 +26,15 @@ suite('a stream of changes', () => {
   onService('begins with the time to connect again, and has an event for each entry', async (service) => {
     await create(service, 1, 'with a\nline')
     const stream = await openStream(service, '/changes', { headers: { 'Accept-Encoding': 'zstd, br, gzip' } })
-    assert.deepEqual(
-      [stream.status, stream.headers['content-type'], stream.headers['content-encoding'], stream.headers['link']],
-      [200, 'text/event-stream', undefined, undefined],
-    )
-    assert.equal(stream.headers['cache-control'], 'no-store, no-transform')
-    assert.equal(stream.headers['x-accel-buffering'], 'no')
+    const { status, headers } = stream
+    assert.deepEqual([status, headers['content-type']], [200, 'text/event-stream'])
+    assert.deepEqual([headers['content-encoding'], headers['link']], [undefined, undefined])
+    assert.deepEqual([headers['cache-control'], headers['x-accel-buffering']], ['no-store, no-transform', 'no'])
     await stream.until(1)
     await create(service, 2)
     await service.send('DELETE', '/plants/1')
-    const types = (await stream.until(3)).map(({ type }) => type)
-    assert.deepEqual(types, ['plant.created', 'plant.created', 'plant.deleted'])
-    const found = stream.events.map(({ names }) => names)
-    assert.deepEqual(found, [['retry'], ['id', 'data'], ['id', 'data'], ['id', 'data']])
+    assert.deepEqual(pluck(await stream.until(3), 'type'), ['plant.created', 'plant.created', 'plant.deleted'])
+    assert.deepEqual(pluck(stream.events, 'names'), [['retry'], ['id', 'data'], ['id', 'data'], ['id', 'data']])
     assert.deepEqual(stream.entries, (await service.send('GET', '/changes')).json)
     stream.close()
   })
@@ -219,13 +216,7 @@ suite('streams of changes', () => {
     await turn()
     held.resolve()
     await write(3)
-    assert.deepEqual(
-      [await first, await second],
-      [
-        ['1', '2', '3'],
-        ['1', '2', '3'],
-      ],
-    )
+    for (const ids of await Promise.all([first, second])) assert.deepEqual(ids, ['1', '2', '3'])
   })
 
   onService('are bounded: ten of a token, and a hundred of all', async (service) => {
@@ -241,8 +232,7 @@ suite('streams of changes', () => {
     for (const { status } of open) assert.equal(status, 200)
     for (let tries = 0; tries < 1000; tries += 20) {
       const refused = await openAll([...Array(10).fill(first), ...Array(10).fill(last)])
-      const statuses = refused.map(({ status }) => status)
-      assert.deepEqual(statuses, [...Array(10).fill(429), ...Array(10).fill(503)])
+      assert.deepEqual(pluck(refused, 'status'), [...Array(10).fill(429), ...Array(10).fill(503)])
     }
     await create(service, 1)
     for (const stream of open) await stream.until(1)
@@ -324,4 +314,20 @@ suite('streams of changes', () => {
     for (const connection of unread) connection.socket.destroy()
     reading.close()
   })
+})
+
+// In a file of its own, as it runs on one engine: its steps of the clock would end the time of a statement of PostgreSQL.
+onService('a stream of changes ends by itself after an hour, give or take a tenth', async (service, t) => {
+  const now = performance.now.bind(performance)
+  let ahead = 0
+  t.mock.method(performance, 'now', () => now() + ahead)
+  const stream = await openStream(service, '/changes?after=now')
+  await until(() => stream.events.length === 1, 'the stream does not give its position')
+  ahead = 53 * 60_000
+  // After the 15 seconds, too, so that a sign of life shows that the stream has looked at the clock.
+  await until(() => stream.events.length === 2, 'the stream gives no sign of life')
+  assert.equal(stream.hasEnded, false)
+  ahead = 66 * 60_000
+  await stream.untilEnded()
+  assert.equal(stream.isComplete, true)
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { ClientAddresses, readNetworks } from '../../src/base/network.ts'
+import { words } from '../support/words.ts'
 
 const PROXY = '10.0.0.1'
 const CLIENT = '203.0.113.9'
@@ -40,13 +41,9 @@ suite('the address of a client', () => {
   test('is the last trusted proxy if that proxy names no address', () => {
     for (const text of [
       '',
-      'unknown',
-      '_hidden',
-      'client.example',
       '1.2.3.4, unknown',
       `${CLIENT},`,
-      '1.2.3',
-      '999.1.1.1',
+      ...words`unknown _hidden client.example 1.2.3 999.1.1.1`,
     ]) {
       assert.equal(forwardedFor(text), PROXY, text)
     }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { brotliDecompressSync, createGunzip, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { compressPieces } from '../../src/http/answer/compression.ts'
+import { Compressor, compressPieces } from '../../src/http/answer/compression.ts'
 import { CODINGS, type Coding } from '../../src/http/request/head.ts'
 import { patch, put } from '../support/exchanges.ts'
 import { boundIn } from '../support/scrape.ts'
 import { emptyService, type Service, withService } from '../support/service.ts'
 import { onEmpty } from '../support/service-tests.ts'
+import { words } from '../support/words.ts'
 
 const DECODERS: Readonly<Record<Coding, (bytes: Buffer) => Buffer>> = {
   zstd: (bytes) => zstdDecompressSync(bytes),
@@ -15,11 +16,8 @@ const DECODERS: Readonly<Record<Coding, (bytes: Buffer) => Buffer>> = {
 }
 const NAME = 'Mönstera '.repeat(111)
 
-/** The bytes of an answer in a coding. */
-async function fetched(service: Service, path: string, headers: Record<string, string>) {
-  const { status, headers: fields, bytes } = await service.send('GET', path, { headers })
-  return { status, fields, bytes }
-}
+const fetched = (service: Service, path: string, headers: Record<string, string>) =>
+  service.send('GET', path, { headers })
 
 suite('an answer of a kilobyte or more', () => {
   test('is sent uncompressed while other answers take the memory for compression', async (t) => {
@@ -28,12 +26,12 @@ suite('an answer of a kilobyte or more', () => {
     const asked = { 'Accept-Encoding': 'br' }
     // Node.js compresses in threads, so several requests arrive before the first answer is compressed.
     const answers = await Promise.all(Array.from({ length: 30 }, () => fetched(service, '/plants/1', asked)))
-    const codings = answers.map(({ fields }) => fields['content-encoding'])
+    const codings = answers.map(({ headers }) => headers['content-encoding'])
     assert.ok(codings.includes('br') && codings.includes(undefined), codings.join())
     const plain = (await fetched(service, '/plants/1', {})).bytes
-    for (const { fields, bytes } of answers) {
-      assert.match(String(fields.vary), /Accept-Encoding/)
-      assert.deepEqual(fields['content-encoding'] === undefined ? bytes : brotliDecompressSync(bytes), plain)
+    for (const { headers, bytes } of answers) {
+      assert.match(String(headers.vary), /Accept-Encoding/)
+      assert.deepEqual(headers['content-encoding'] === undefined ? bytes : brotliDecompressSync(bytes), plain)
     }
     const { body } = await service.send('GET', '/metrics')
     const skipped = codings.filter((coding) => coding === undefined).length
@@ -44,34 +42,19 @@ suite('an answer of a kilobyte or more', () => {
   test('is compressed in the coding that its client asks for, and decompresses to the same text', async () => {
     const service = await emptyService()
     await service.create({ id: 1, name: NAME })
-    const paths = [
-      '/plants/1',
-      '/plants',
-      '/plants/export',
-      '/plants/export?format=csv',
-      '/openapi.json',
-      '/docs/page.css',
-    ]
+    const paths = words`
+      /plants/1 /plants /plants/export /plants/export?format=csv /openapi.json /docs/page.css
+    `
     for (const path of paths) {
       const plain = await fetched(service, path, {})
-      assert.equal(plain.fields['content-encoding'], undefined)
+      assert.equal(plain.headers['content-encoding'], undefined)
       for (const coding of CODINGS) {
-        const { status, fields, bytes } = await fetched(service, path, { 'Accept-Encoding': coding })
-        assert.deepEqual([status, fields['content-encoding']], [200, coding], path)
-        assert.match(String(fields.vary), /Accept-Encoding/)
+        const { status, headers, bytes } = await fetched(service, path, { 'Accept-Encoding': coding })
+        assert.deepEqual([status, headers['content-encoding']], [200, coding], path)
+        assert.match(String(headers.vary), /Accept-Encoding/)
         assert.ok(bytes.length < plain.bytes.length / 2, path)
         assert.deepEqual(DECODERS[coding](bytes), plain.bytes, path)
       }
-    }
-  })
-
-  onEmpty('has the same headers for HEAD as for GET', async (service) => {
-    await service.create({ id: 1, name: NAME })
-    const headers = { 'Accept-Encoding': 'gzip' }
-    const get = await service.send('GET', '/plants/1', { headers })
-    const head = await service.send('HEAD', '/plants/1', { headers })
-    for (const name of ['content-encoding', 'content-length', 'etag', 'vary'] as const) {
-      assert.equal(head.headers[name], get.headers[name], name)
     }
   })
 
@@ -164,5 +147,28 @@ suite('a compressed stream', () => {
     release()
     await stream.return()
     gunzip.destroy()
+  })
+})
+
+suite('a file that clients request repeatedly', () => {
+  const file = Buffer.from('plants '.repeat(1000))
+
+  test('is compressed once for each coding', async () => {
+    const compressor = new Compressor(0)
+    const [first, second] = await Promise.all([
+      compressor.compressFile(file, 'br'),
+      compressor.compressFile(file, 'br'),
+    ])
+    assert.equal(first, second, 'both calls return the same buffer')
+    assert.equal(await compressor.compressFile(file, 'br'), first)
+    assert.deepEqual(brotliDecompressSync(first), file)
+    assert.deepEqual(gunzipSync(await compressor.compressFile(file, 'gzip')), file)
+  })
+
+  test('is told apart from another file', async () => {
+    const compressor = new Compressor(0)
+    const other = Buffer.from('tags '.repeat(1000))
+    await compressor.compressFile(file, 'gzip')
+    assert.deepEqual(gunzipSync(await compressor.compressFile(other, 'gzip')), other)
   })
 })

@@ -1,51 +1,44 @@
 import assert from 'node:assert/strict'
-import { suite } from 'node:test'
+import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertConforms } from '../support/conforms.ts'
 import { collectGarbage } from '../support/garbage.ts'
-import { answersIn, assertRefusal, RawConnection, raw } from '../support/raw.ts'
+import { pluck } from '../support/pluck.ts'
+import { answersIn, assertRefusal, RawConnection, raw, rawStatuses } from '../support/raw.ts'
 import { LIVE, PLANT, post, untilNoConnection, whole } from '../support/requests.ts'
-import { emptyService, SECRET } from '../support/service.ts'
-import { onEmpty } from '../support/service-tests.ts'
+import { SECRET, withService } from '../support/service.ts'
+import { onClear, onEmpty } from '../support/service-tests.ts'
 import { clearTest } from '../support/transport.ts'
 import { happens } from '../support/until.ts'
 
 suite('the service supports rarely used HTTP:', () => {
-  clearTest('HTTP/1.0 without Host', async () => {
-    const service = await emptyService()
-    const answers = await raw(service.port, 'GET /health/live HTTP/1.0\r\n\r\n')
-    const statuses = answers.map(({ status }) => status)
-    assert.deepEqual(statuses, [200])
-  })
+  onClear(
+    'HTTP/1.0 without Host, an absolute URL as the target, an ignored upgrade, an unknown expectation',
+    async (service) => {
+      const heads = [
+        'GET /health/live HTTP/1.0\r\n\r\n',
+        'GET http://elsewhere/health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+        `${LIVE}Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
+        `${LIVE}Expect: miracles\r\nConnection: close\r\n\r\n`,
+      ]
+      for (const bytes of heads) {
+        const answers = await raw(service.port, bytes)
+        assert.deepEqual(pluck(answers, 'status', 'body'), [[200, '{"status":"live"}']])
+      }
+    },
+  )
 
-  clearTest('an absolute URL as the target, an ignored upgrade, an unknown expectation', async () => {
-    const service = await emptyService()
-    const heads = [
-      'GET http://elsewhere/health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
-      `${LIVE}Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
-      `${LIVE}Expect: miracles\r\nConnection: close\r\n\r\n`,
-    ]
-    for (const bytes of heads) {
-      const answers = await raw(service.port, bytes)
-      const found = answers.map(({ status, body }) => [status, body])
-      assert.deepEqual(found, [[200, '{"status":"live"}']])
-    }
-  })
-
-  clearTest('Expect: 100-continue, which gets 100 and then the answer', async () => {
-    const service = await emptyService()
+  onClear('Expect: 100-continue, which gets 100 and then the answer', async (service) => {
     const connection = new RawConnection(service.port)
     connection.write(post('', 'Expect: 100-continue', `Content-Length: ${PLANT.length}`))
     await connection.until('100 Continue\r\n\r\n')
     connection.write(`${PLANT}${LIVE}Connection: close\r\n\r\n`)
     const answers = answersIn(await connection.untilClosed())
-    const statuses = answers.map(({ status }) => status)
-    assert.deepEqual(statuses, [100, 200, 200])
+    assert.deepEqual(pluck(answers, 'status'), [100, 200, 200])
     assertConforms('createPlant', answers[1] as (typeof answers)[0])
   })
 
-  clearTest('Expect: 100-continue with a refused head, which gets no 100, and a closed connection', async () => {
-    const service = await emptyService()
+  onClear('Expect: 100-continue with a refused head, which gets no 100, and a closed connection', async (service) => {
     const expecting = post('', 'Expect: 100-continue', `Content-Length: ${2 ** 21}`)
     const refused: readonly [string, number][] = [
       [expecting, 413],
@@ -59,8 +52,7 @@ suite('the service supports rarely used HTTP:', () => {
     }
   })
 
-  clearTest('a body behind an answer that closes the connection, which never resets it', async () => {
-    const service = await emptyService()
+  onClear('a body behind an answer that closes the connection, which never resets it', async (service) => {
     const body = 'x'.repeat(2 ** 19)
     const length = `Content-Length: ${body.length}`
     const token = `Authorization: Bearer ${SECRET}`
@@ -92,45 +84,38 @@ suite('the service supports rarely used HTTP:', () => {
       await sleep(0)
     }
     const answers = answersIn(await connection.untilClosed())
-    const statuses = answers.map(({ status }) => status)
-    assert.deepEqual(statuses, [200])
+    assert.deepEqual(pluck(answers, 'status'), [200])
     assert.equal((await service.plants()).length, 1)
   })
 })
 
-suite('several requests on one connection', () => {
-  clearTest('are never smuggled in the body of the first', async () => {
-    const service = await emptyService()
-    const inner = whole().replace('"id":1', '"id":2')
-    const answers = await raw(service.port, post(inner, `Content-Length: ${inner.length}`, 'Connection: close'))
-    const statuses = answers.map(({ status }) => status)
-    assert.deepEqual(statuses, [400])
-    assert.deepEqual(await service.plants(), [])
-  })
+onClear('several requests on one connection are never smuggled in the body of the first', async (service) => {
+  const inner = whole().replace('"id":1', '"id":2')
+  const outer = post(inner, `Content-Length: ${inner.length}`, 'Connection: close')
+  assert.deepEqual(await rawStatuses(service.port, outer), [400])
+  assert.deepEqual(await service.plants(), [])
 })
 
-suite('an idle connection', () => {
-  onEmpty('keeps nothing of its requests in memory', async (service, t) => {
-    const requests: WeakRef<object>[] = []
-    service.server.on('request', (request: object) => requests.push(new WeakRef(request)))
-    const head = `Host: a\r\nAuthorization: Bearer ${SECRET}\r\n`
-    const whole = [LIVE, `GET /plants/1 HTTP/1.1\r\n${head}`, `GET /plants?q=x HTTP/1.1\r\n${head}`]
-    const bytes = [post(PLANT, `Content-Length: ${PLANT.length}`), ...whole.map((lines) => `${lines}\r\n`)]
-    const connections = bytes.map((sent) => {
-      const connection = new RawConnection(service.port)
-      t.after(() => void connection.socket.destroy())
-      connection.write(sent)
-      return connection
-    })
-    await Promise.all(connections.map((connection) => connection.until('\r\n\r\n')))
-    for (let tries = 0; tries < 100 && requests.some((request) => request.deref() !== undefined); tries++) {
-      await sleep(20)
-      collectGarbage()
-    }
-    assert.equal(requests.length, 4)
-    assert.equal(requests.filter((request) => request.deref() !== undefined).length, 0)
-    assert.ok(connections.every(({ socket }) => !socket.closed))
+onEmpty('an idle connection keeps nothing of its requests in memory', async (service, t) => {
+  const requests: WeakRef<object>[] = []
+  service.server.on('request', (request: object) => requests.push(new WeakRef(request)))
+  const head = `Host: a\r\nAuthorization: Bearer ${SECRET}\r\n`
+  const whole = [LIVE, `GET /plants/1 HTTP/1.1\r\n${head}`, `GET /plants?q=x HTTP/1.1\r\n${head}`]
+  const bytes = [post(PLANT, `Content-Length: ${PLANT.length}`), ...whole.map((lines) => `${lines}\r\n`)]
+  const connections = bytes.map((sent) => {
+    const connection = new RawConnection(service.port)
+    t.after(() => void connection.socket.destroy())
+    connection.write(sent)
+    return connection
   })
+  await Promise.all(connections.map((connection) => connection.until('\r\n\r\n')))
+  for (let tries = 0; tries < 100 && requests.some((request) => request.deref() !== undefined); tries++) {
+    await sleep(20)
+    collectGarbage()
+  }
+  assert.equal(requests.length, 4)
+  assert.equal(requests.filter((request) => request.deref() !== undefined).length, 0)
+  assert.ok(connections.every(({ socket }) => !socket.closed))
 })
 
 suite('a client that leaves', () => {
@@ -154,5 +139,90 @@ suite('a client that leaves', () => {
     assert.equal((await service.create(PLANT)).status, 200)
     assert.equal((await service.plants()).length, 1)
     assert.ok(!service.log.includes('"error":50001'), service.log)
+  })
+})
+
+const REQUEST = 'GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n'
+const KEEP_ALIVE = '1s'
+const HEADERS = 5000
+
+/** Sends a request, and returns the connection once it has the answer. */
+async function answered(port: number): Promise<RawConnection> {
+  const connection = new RawConnection(port)
+  connection.write(REQUEST)
+  await connection.until('\r\n\r\n')
+  return connection
+}
+
+suite('an idle connection', { concurrency: true }, () => {
+  test('closes after --keep-alive-timeout, and one in use stays open', async (t) => {
+    const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE })
+    const [idle, used] = await Promise.all([answered(port), answered(port)])
+    let isClosed = false
+    const closed = idle.untilClosed().finally(() => {
+      isClosed = true
+    })
+    const startedAt = performance.now()
+    while (!isClosed) {
+      used.write(REQUEST)
+      await sleep(100)
+    }
+    await closed
+    // The service waits for a second longer than it promises, so that a request in the last moment is not lost.
+    assert.ok(performance.now() - startedAt >= 1900)
+    assert.equal(used.socket.readyState, 'open')
+    used.socket.destroy()
+  })
+
+  clearTest('gets the time in each answer that leaves it open', async (t) => {
+    const service = await withService(t, { keepAliveTimeout: '90s' })
+    const answer = await service.send('GET', '/health/live')
+    assert.equal(answer.headers['keep-alive'], 'timeout=90')
+    assert.equal((await service.send('GET', '/nowhere')).headers['keep-alive'], 'timeout=90')
+    const closing = new RawConnection(service.port)
+    closing.write(REQUEST.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
+    const received = (await closing.untilClosed()).toString()
+    assert.match(received, /^Connection: close\r$/m)
+    assert.doesNotMatch(received, /keep-alive/i)
+  })
+
+  clearTest('stays open with a timeout of 0, and no answer names one', async (t) => {
+    const { port } = await withService(t, { keepAliveTimeout: '0ms' })
+    const connection = await answered(port)
+    await sleep(3000)
+    connection.write(REQUEST.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
+    assert.doesNotMatch((await connection.untilClosed()).toString(), /^Keep-Alive:/im)
+    assert.equal(connection.received.split('HTTP/1.1 200').length, 3)
+  })
+})
+
+suite('a connection that is not idle', { concurrency: true }, () => {
+  clearTest('keeps its deadline for a head that has begun to arrive', async (t) => {
+    const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE, headersTimeout: HEADERS })
+    const connection = await answered(port)
+    connection.write('GET /health/live HTTP/1.1\r\nHo')
+    await connection.untilClosed()
+    assert.match(connection.received, /"error":40801/)
+  })
+
+  clearTest('is not closed while a body arrives, even after the answer to it', async (t) => {
+    const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE, headersTimeout: 1000 })
+    const connection = await answered(port)
+    connection.write('DELETE /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 35\r\n\r\n')
+    for (let i = 0; i < 35; i++) {
+      connection.write('x')
+      await sleep(100)
+    }
+    connection.write(REQUEST)
+    // Until the second answer to REQUEST.
+    await connection.until(/HTTP\/1.1 200.+HTTP\/1.1 404.+HTTP\/1.1 200/s)
+    connection.socket.destroy()
+  })
+
+  clearTest('closes in the end if it sends line ends instead of a request', async (t) => {
+    const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE, headersTimeout: 1000 })
+    const connection = await answered(port)
+    connection.write('\r\n')
+    await connection.untilClosed()
   })
 })

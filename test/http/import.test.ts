@@ -1,30 +1,26 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
-import { type Answer, emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
+import fc from 'fast-check'
+import type { ImportReport } from '../../client/src/index.ts'
+import { chunk, importHead, LAST_CHUNK, NDJSON, untilStored } from '../support/import.ts'
+import { pluck } from '../support/pluck.ts'
+import { holds } from '../support/property.ts'
+import { RawConnection } from '../support/raw.ts'
+import { type Answer, assertRefused, emptyService, errorOf, type Service } from '../support/service.ts'
 import { onEmpty } from '../support/service-tests.ts'
 
-interface Report {
-  readonly dryRun: boolean
-  readonly added: number
-  readonly updated: number
-  readonly unchanged: number
-  readonly deleted?: number
-  readonly refused: number
-  readonly refusedRows: readonly { readonly line: number; readonly error: number; readonly message: string }[]
-}
-
-const NDJSON = 'application/x-ndjson'
 const CSV = 'text/csv'
 
 /** Returns the counts of added, updated, unchanged and refused rows. */
 function countsOf(answer: Answer): number[] {
   assert.equal(answer.status, 200, answer.body)
-  const { added, updated, unchanged, refused } = answer.json as Report
+  const { added, updated, unchanged, refused } = answer.json as ImportReport
   return [added, updated, unchanged, refused]
 }
 
 const refusedIn = (answer: Answer) =>
-  (answer.json as Report).refusedRows.map(({ line, error }) => [line, error] as const)
+  (answer.json as ImportReport).refusedRows.map(({ line, error }) => [line, error] as const)
 
 const ROWS = '{"id":1,"name":"Fern","tag":"shade"}\n{"id":2,"name":"Moss"}\n'
 const TABLE = 'id,name,tag\r\n1,Fern,shade\r\n2,Moss,\r\n'
@@ -75,11 +71,10 @@ suite('an import', () => {
       const deleting = () => service.importFile(file, { type, query: '?mode=delete' })
       for (const answer of [dry, await deleting()]) {
         assert.deepEqual(countsOf(answer), [0, 0, 1, 1])
-        assert.equal((answer.json as Report).deleted, 1)
+        assert.equal((answer.json as ImportReport).deleted, 1)
         assert.deepEqual(refusedIn(answer), [[format === 'csv' ? 3 : 2, 41201]])
       }
-      const names = (await service.plants()).map(({ name }) => name)
-      assert.deepEqual(names, ['Moss', 'Ash tree'])
+      assert.deepEqual(pluck(await service.plants(), 'name'), ['Moss', 'Ash tree'])
       assert.deepEqual(countsOf(await deleting()), [0, 0, 2, 1])
     })
   }
@@ -88,23 +83,21 @@ suite('an import', () => {
     await service.importFile(ROWS)
     const rows = '{"id":1}\n{"id":2,"tag":"x"}\n{"id":2,"name":7}\n{}\n{"id":"2"}\n[]\n'
     const answer = await service.importFile(rows, { query: '?mode=delete' })
-    assert.equal((answer.json as Report).deleted, 1)
+    assert.equal((answer.json as ImportReport).deleted, 1)
     const expected = [2, 3, 4, 5, 6].map((line) => [line, 40002])
     assert.deepEqual(refusedIn(answer), expected)
     const csv = await service.importFile('ID\r\n2\r\n9\r\nx\r\n', { type: CSV, query: '?mode=delete' })
-    assert.deepEqual([(csv.json as Report).deleted, ...countsOf(csv)], [1, 0, 0, 1, 1])
+    assert.deepEqual([(csv.json as ImportReport).deleted, ...countsOf(csv)], [1, 0, 0, 1, 1])
     assert.deepEqual(await service.plants(), [])
     for (const [header, fault] of [
       ['id,tag\r\n1,x\r\n', /the column name is missing/],
       ['id,note\r\n1,x\r\n', /the unknown column/],
       ['name\r\nx\r\n', /the column id is missing/],
     ] as const) {
-      const refused = await service.importFile(header, { type: CSV, query: '?mode=delete' })
-      assert.equal(errorOf(refused), 40001)
-      assert.match(messageOf(refused), fault)
+      assertRefused(await service.importFile(header, { type: CSV, query: '?mode=delete' }), 40001, fault)
     }
     assert.equal(errorOf(await service.importFile('id\r\n1\r\n', { type: CSV })), 40001)
-    assert.equal((answer.json as Report).dryRun, false)
+    assert.equal((answer.json as ImportReport).dryRun, false)
   })
 
   test('reads a file labelled UTF-16 like the same file without the label, and refuses one without its mark', async () => {
@@ -120,29 +113,19 @@ suite('an import', () => {
         }
       }
       for (const body of [utf16(file), file, `\ufeff${file}`]) {
-        const answer = await service.importFile(body, { type: `${type}; charset=utf-16` })
-        assert.equal(errorOf(answer), 40001)
-        assert.match(messageOf(answer), /byte order mark/)
+        assertRefused(await service.importFile(body, { type: `${type}; charset=utf-16` }), 40001, /byte order mark/)
       }
     }
-    assert.equal(
-      errorOf(
-        await service.send('POST', '/plants', {
-          body: utf16('\ufeff{"id":1,"name":"a"}'),
-          headers: { 'Content-Type': 'application/json; charset=utf-16' },
-        }),
-      ),
-      41501,
-    )
+    const headers = { 'Content-Type': 'application/json; charset=utf-16' }
+    assertRefused(await service.create(utf16('\ufeff{"id":1,"name":"a"}'), { headers }), 41501)
     assert.deepEqual(await service.plants(), [])
   })
 
   onEmpty('of an empty body stores nothing as NDJSON, and lacks a header as CSV', async (service) => {
     assert.deepEqual(countsOf(await service.importFile('')), [0, 0, 0, 0])
     assert.deepEqual(countsOf(await service.importFile('id,name\n', { type: CSV })), [0, 0, 0, 0])
-    const answer = await service.importFile('', { type: CSV })
-    assert.equal(errorOf(answer), 40001)
-    assert.match(messageOf(answer), /^the file has no header; .*; no row was processed; .* safe$/)
+    const message = /^the file has no header; .*; no row was processed; .* safe$/
+    assertRefused(await service.importFile('', { type: CSV }), 40001, message)
   })
 
   onEmpty('names each refused row by its line, and stores the other rows', async (service) => {
@@ -161,51 +144,12 @@ suite('an import', () => {
     assert.deepEqual(found, ['1 Fern', '2 Oak'])
   })
 
-  onEmpty('gives the same report and stores nothing as a dry run', async (service) => {
-    await service.importFile('{"id":1,"name":"Fern"}')
-    const file = '{"id":1,"name":"x"}\n{"id":2,"name":"Moss"}\n{"id":2,"name":"Moss"}\n{"id":2,"name":"x"}'
-    const added = await service.importFile(file, { query: '?dryRun=true' })
-    assert.deepEqual(countsOf(added), [1, 0, 1, 2])
-    assert.equal((added.json as Report).dryRun, true)
-    assert.deepEqual(countsOf(await service.importFile(file, { query: '?dryRun=true&mode=update' })), [1, 2, 1, 0])
-    assert.deepEqual(await service.plants(), [{ id: 1n, name: 'Fern', tag: null }])
-  })
-
-  onEmpty('reports the rows of a dry run that would add name and tag of a stored plant, if asked', async (service) => {
-    await service.importFile('{"id":9223372036854775807,"name":"Fern","tag":"shade"}\n{"id":2,"name":"Moss"}')
-    const file = 'id,name,tag\n3,Moss,\n4,Moss,""\n5,Fern,shade\n6,Moss,\n2,Moss,\nx,Moss,\n7,Oak,\n'
-    const plain = await service.importFile(file, { type: CSV, query: '?dryRun=true' })
-    assert.ok(!plain.body.includes('duplicate'))
-    const answer = await service.importFile(file, { type: CSV, query: '?dryRun=true&duplicates=true' })
-    assert.deepEqual(countsOf(answer), [5, 0, 1, 1])
-    const rows = '[{"line":2,"id":2},{"line":4,"id":9223372036854775807},{"line":5,"id":2}]'
-    assert.ok(answer.body.endsWith(`,"duplicates":3,"duplicateRows":${rows}}`), answer.body)
-    assert.equal((await service.plants()).length, 2)
-    const none = await service.importFile('id,name\n', { type: CSV, query: '?dryRun=true&duplicates=true' })
-    assert.ok(none.body.endsWith(',"duplicates":0,"duplicateRows":[]}'), none.body)
-  })
-
   onEmpty('lists the first 1000 refused rows, and counts all of them', async (service) => {
     const answer = await service.importFile(`${'x\n'.repeat(2500)}{"id":1,"name":"a"}`)
     assert.deepEqual(countsOf(answer), [1, 0, 0, 2500])
-    const lines = (answer.json as Report).refusedRows.map(({ line }) => line)
+    const lines = (answer.json as ImportReport).refusedRows.map(({ line }) => line)
     const expected = Array.from({ length: 1000 }, (_, i) => i + 1)
     assert.deepEqual(lines, expected)
-  })
-
-  onEmpty('takes any number of rows, each of up to 64 KiB', async (service) => {
-    const row = (id: number, bytes: number) => `{"id":${id},"name":"a"}`.padEnd(bytes, ' ')
-    const answer = await service.importFile([row(1, 65_536), row(2, 65_537), row(3, 200_000), row(4, 20)].join('\n'))
-    assert.deepEqual(
-      [countsOf(answer), refusedIn(answer)],
-      [
-        [2, 0, 0, 2],
-        [
-          [2, 41301],
-          [3, 41301],
-        ],
-      ],
-    )
   })
 })
 
@@ -232,10 +176,85 @@ suite('an import is refused before its body is read', () => {
   onEmpty('with duplicates and a token without the scope plants:read: 40301', async (service) => {
     const { secret } = await service.issueToken(['plants:write'])
     const authorization = `Bearer ${secret}`
-    assert.equal(
-      errorOf(await service.importFile(ROWS, { authorization, query: '?dryRun=true&duplicates=true' })),
-      40301,
-    )
+    assertRefused(await service.importFile(ROWS, { authorization, query: '?dryRun=true&duplicates=true' }), 40301)
     assert.deepEqual(countsOf(await service.importFile(ROWS, { authorization, query: '?dryRun=true' })), [2, 0, 0, 0])
+  })
+})
+
+const send = (service: Service, names: readonly string[], key: string | undefined, query = ''): Promise<Answer> =>
+  service.importFile(names.map((name) => `${JSON.stringify({ name })}\n`).join(''), {
+    query: `?ids=assign${query}`,
+    headers: key === undefined ? {} : { 'Idempotency-Key': key },
+  })
+
+const named = async (service: Service): Promise<string[]> => (await service.plants()).map(({ name }) => name).toSorted()
+
+suite('an import that assigns ids, with an Idempotency-Key,', () => {
+  onEmpty('adds no row again that somebody has changed since, and refuses it', async (service) => {
+    const key = randomUUID()
+    await send(service, ['Fern', 'Moss'], key)
+    const fern = (await service.plants()).find(({ name }) => name === 'Fern')
+    await service.sendJson('PUT', `/plants/${fern?.id}`, { name: 'Tree fern' })
+    const again = await send(service, ['Fern', 'Moss'], key)
+    assert.deepEqual(countsOf(again), [0, 0, 1, 1])
+    assert.equal((again.json as ImportReport).refusedRows[0]?.error, 40901)
+    assert.deepEqual(await named(service), ['Moss', 'Tree fern'])
+  })
+
+  onEmpty('is refused for other rows, and changes nothing', async (service) => {
+    const key = randomUUID()
+    await send(service, ['Fern', 'Moss'], key)
+    for (const other of [['Fern', 'Hoya'], ['Fern'], ['Moss', 'Fern'], ['Fern', 'Moss', 'Hoya']]) {
+      assert.equal(errorOf(await send(service, other, key)), 40902)
+    }
+    assert.deepEqual(await named(service), ['Fern', 'Moss'])
+    assert.deepEqual(countsOf(await send(service, ['Hoya'], randomUUID())), [1, 0, 0, 0])
+  })
+
+  onEmpty('takes the key for itself only where it stores something', async (service) => {
+    const key = randomUUID()
+    assert.deepEqual(countsOf(await send(service, ['Fern'], key, '&dryRun=true')), [1, 0, 0, 0])
+    assert.deepEqual(countsOf(await send(service, ['Moss'], key)), [1, 0, 0, 0])
+    assert.deepEqual(await named(service), ['Moss'])
+  })
+
+  test('or without one, adds nothing twice and loses nothing, wherever an attempt breaks and however many run at once', async () => {
+    const name = fc.constantFrom('Fern', 'Moss', 'Hoya', 'Aloe')
+    const many = fc.array(name, { minLength: 1, maxLength: 12 }).chain((some) =>
+      // Several batches, so that an attempt can break between two of them.
+      fc.integer({ min: 1, max: 400 }).map((times) => Array.from({ length: times }, () => some).flat()),
+    )
+    const share = fc.oneof(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true }))
+    const breaks = fc.array(fc.record({ share, waits: fc.boolean() }), { maxLength: 3 })
+    await holds(
+      fc.asyncProperty(
+        fc.array(name, { maxLength: 2 }),
+        many,
+        breaks,
+        fc.boolean(),
+        async (before, names, cuts, hasKey) => {
+          const service = await emptyService()
+          await send(service, before, undefined)
+          const key = hasKey ? randomUUID() : undefined
+          const body = names.map((each) => `${JSON.stringify({ name: each })}\n`).join('')
+          const head = importHead(NDJSON, key === undefined ? 'X-Request-Id: none' : `Idempotency-Key: ${key}`).replace(
+            '/import',
+            '/import?ids=assign',
+          )
+          const wanted = names.filter((each) => !before.includes(each))
+          for (const { share, waits } of cuts) {
+            const connection = new RawConnection(service.port)
+            const whole = head + chunk(body) + LAST_CHUNK
+            connection.write(whole.slice(0, Math.ceil(share * whole.length)))
+            if (share === 1 && waits && wanted.length > 0) await untilStored(service, before.length + 1)
+            connection.socket.destroy()
+          }
+          const answers = await Promise.all([send(service, names, key), send(service, names, key)])
+          for (const answer of answers) assert.equal(countsOf(answer)[3], 0)
+          assert.deepEqual(await named(service), [...before, ...wanted].toSorted())
+        },
+      ),
+      { numRuns: 25 },
+    )
   })
 })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { suite, type TestContext, test } from 'node:test'
 import { type CryptoKey, exportJWK, generateKeyPair } from 'jose'
 import { Issuer } from '../support/issuer.ts'
-import { type Answer, errorOf, SECRET, type Service, withService } from '../support/service.ts'
+import { type Answer, assertRefused, errorOf, SECRET, type Service, withService } from '../support/service.ts'
 import { as } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
 
@@ -29,6 +30,23 @@ async function withKeys(t: TestContext): Promise<Scene> {
     t.mock.timers.setTime(now)
   }
   return { issuer, service, later }
+}
+
+/** A service whose identity provider is away at its start. */
+async function withoutKeys(t: TestContext): Promise<Pick<Scene, 'issuer' | 'service'>> {
+  const issuer = await Issuer.start(t)
+  await issuer.leave()
+  const service = await withService(t, issuer.settings)
+  await until(() => service.log.includes('the issuer is away'), 'the log has no line')
+  return { issuer, service }
+}
+
+/** Answers requests for a path in place of the provider. */
+function answerInstead(issuer: Issuer, path: string, answer: (response: ServerResponse) => unknown): void {
+  issuer.instead = ({ url }, response) => {
+    if (url === path) answer(response)
+    return url === path
+  }
 }
 
 const self = (service: Service, jwt: string): Promise<Answer> => service.send('GET', '/tokens/self', as(jwt))
@@ -59,22 +77,17 @@ suite('the keys of an identity provider', () => {
       { ...(await exportJWK(es256.publicKey)), kid: 'encryption', use: 'enc' },
       { ...(await exportJWK(es256.publicKey)), kid: '5' },
     ]
-    issuer.instead = ({ url }, response) => {
-      if (url !== '/jwks') return false
-      response.end(JSON.stringify({ keys }))
-      return true
-    }
+    answerInstead(issuer, '/jwks', (response) => response.end(JSON.stringify({ keys })))
     const service = await withService(t, { ...issuer.settings, authFailureLimit: undefined })
     assert.equal((await self(service, await issuer.sign())).status, 200)
     const refused = async (header: Readonly<Record<string, unknown>>) =>
       assert.equal(errorOf(await self(service, await issuer.sign({}, header))), 40102, JSON.stringify(header))
     for (const kid of ['private', 'malformed', 'not on the curve', 'encryption', 5, null, {}]) await refused({ kid })
     const [header, claims] = (await issuer.sign({}, { kid: 'weak' })).split('.', 2)
-    const signed = `${Buffer.from(
-      Buffer.from(header ?? '', 'base64url')
-        .toString()
-        .replace('ES256', 'RS256'),
-    ).toString('base64url')}.${claims}`
+    const clear = Buffer.from(header ?? '', 'base64url')
+      .toString()
+      .replace('ES256', 'RS256')
+    const signed = `${Buffer.from(clear).toString('base64url')}.${claims}`
     const signature = sign('sha256', Buffer.from(signed), weak.privateKey).toString('base64url')
     assert.equal(errorOf(await self(service, `${signed}.${signature}`)), 40102)
     assert.equal((await self(service, await issuer.sign())).status, 200)
@@ -84,14 +97,9 @@ suite('the keys of an identity provider', () => {
   test('are tried one by one, at most four, for a token that names none of several that fit', async (t) => {
     const issuer = await Issuer.start(t)
     const pairs = await Promise.all(Array.from({ length: 5 }, () => generateKeyPair('ES256', { extractable: true })))
-    const keys = await Promise.all(
-      pairs.map(async ({ publicKey }) => ({ ...(await exportJWK(publicKey)), alg: 'ES256' })),
-    )
-    issuer.instead = ({ url }, response) => {
-      if (url !== '/jwks') return false
-      response.end(JSON.stringify({ keys }))
-      return true
-    }
+    const jwkOf = async ({ publicKey }: (typeof pairs)[number]) => ({ ...(await exportJWK(publicKey)), alg: 'ES256' })
+    const keys = await Promise.all(pairs.map(jwkOf))
+    answerInstead(issuer, '/jwks', (response) => response.end(JSON.stringify({ keys })))
     const service = await withService(t, { ...issuer.settings, authFailureLimit: undefined })
     const statusOf = async (pair: { readonly privateKey: CryptoKey } | undefined, claims = {}) =>
       (await self(service, await issuer.sign(claims, { kid: undefined }, pair?.privateKey))).status
@@ -132,8 +140,7 @@ suite('the keys of an identity provider', () => {
     const scene = await withKeys(t)
     for (const time of [0, 10_000, 19_000, 31_000, 10_000]) {
       scene.later(time)
-      const answer = await self(scene.service, await invented(scene.issuer, time))
-      assert.deepEqual([answer.status, errorOf(answer)], [401, 40102], `${time} ms later`)
+      assertRefused(await self(scene.service, await invented(scene.issuer, time)), 40102)
     }
     await scene.issuer.rotate()
     assert.equal(errorOf(await self(scene.service, await scene.issuer.sign())), 40102)
@@ -169,8 +176,7 @@ suite('the keys of an identity provider', () => {
       for (let i = 0; i < 10; i++) {
         const send = async (_: unknown, k: number) => {
           const named = Buffer.from(header.replace('invented-0', `invented-${i * 100 + k}`)).toString('base64url')
-          const answer = await self(service, `${named}.${claims}.${signature}`)
-          assert.equal(errorOf(answer), 40102, answer.body)
+          assertRefused(await self(service, `${named}.${claims}.${signature}`), 40102)
         }
         await Promise.all(Array.from({ length: 100 }, send))
         scene.later(1000)
@@ -219,11 +225,8 @@ suite('the keys of an identity provider', () => {
   })
 
   test('may come after the start: until then a JWT gets 50301, and other tokens work', async (t) => {
-    const issuer = await Issuer.start(t)
-    await issuer.leave()
-    const service = await withService(t, issuer.settings)
+    const { issuer, service } = await withoutKeys(t)
     const jwt = await issuer.sign()
-    await until(() => service.log.includes('the issuer is away'), 'the log has no line')
     const answer = await self(service, jwt)
     assert.equal(errorOf(answer), 50301)
     assert.ok(Number(answer.headers['retry-after']) <= 5)
@@ -235,11 +238,8 @@ suite('the keys of an identity provider', () => {
   })
 
   test('are not taken by a discovery document that has a fault, and are by the next one without', async (t) => {
-    const issuer = await Issuer.start(t)
-    await issuer.leave()
-    const service = await withService(t, issuer.settings)
+    const { issuer, service } = await withoutKeys(t)
     const jwt = await issuer.sign()
-    await until(() => service.log.includes('the issuer is away'), 'the log has no line')
     await issuer.comeBack()
     let now = Date.now()
     t.mock.timers.enable({ apis: ['Date'], now })
@@ -252,11 +252,8 @@ suite('the keys of an identity provider', () => {
       ['is longer than 256 KiB', `{"issuer":"URL","jwks_uri":"URL/jwks","x":"${'x'.repeat(256 * 1024)}"}`],
     ] as const) {
       const before = issuer.asked.discovery
-      issuer.instead = ({ url }, response) => {
-        if (url !== '/.well-known/openid-configuration') return false
-        response.end(write.replaceAll('URL', issuer.url))
-        return true
-      }
+      const document = write.replaceAll('URL', issuer.url)
+      answerInstead(issuer, '/.well-known/openid-configuration', (response) => response.end(document))
       now += 5000
       t.mock.timers.setTime(now)
       assert.equal(errorOf(await self(service, jwt)), 50301, fault)
@@ -269,17 +266,10 @@ suite('the keys of an identity provider', () => {
 
   test('are not taken by a redirect, nor from an answer that does not end', async (t) => {
     const issuer = await Issuer.start(t)
-    issuer.instead = ({ url }, response) => {
-      if (url !== '/jwks') return false
-      response.writeHead(302, { Location: '/elsewhere' }).end()
-      return true
-    }
+    answerInstead(issuer, '/jwks', (response) => response.writeHead(302, { Location: '/elsewhere' }).end())
     const service = await withService(t, issuer.settings)
     assert.equal(errorOf(await self(service, await issuer.sign())), 50301)
-    issuer.instead = ({ url }, response) => {
-      if (url === '/jwks') response.write('{"keys":[')
-      return url === '/jwks'
-    }
+    answerInstead(issuer, '/jwks', (response) => response.write('{"keys":['))
     const other = await withService(t, issuer.settings)
     const before = performance.now()
     assert.equal(errorOf(await self(other, await issuer.sign())), 50301)

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import { Histogram } from '../../src/base/counts.ts'
 import { Metrics } from '../../src/http/metrics/metrics.ts'
 import { plantCount } from '../../src/http/metrics/service-metrics.ts'
 import { tempFolder } from '../support/files.ts'
-import { send } from '../support/load.ts'
 import { startServer, TOKEN } from '../support/process.ts'
 import { Scrape } from '../support/scrape.ts'
 import { withService } from '../support/service.ts'
-import { until } from '../support/until.ts'
 
 suite('the histogram of response times', () => {
   test('counts each answer in every bucket whose bound is at least its time', async () => {
@@ -117,24 +114,4 @@ test('a clock that steps forward by a century takes no processor time', async (t
   while (performance.now() < until)
   const used = (await processorTime()) - before
   assert.ok(used < 2, `the process used ${used} s of processor time`)
-})
-
-suite('the gauge of waiting creates', () => {
-  test('shows how many creates wait', async (t) => {
-    const { address, storePath } = await startServer(t, tempFolder(t))
-    const gauge = async () => {
-      const response = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
-      return /^plantstore_creates_waiting (\d+)$/m.exec(await response.text())?.[1]
-    }
-    assert.equal(await gauge(), '0')
-    const other = new DatabaseSync(storePath)
-    other.exec('BEGIN IMMEDIATE')
-    const creates = [1, 2, 3].map((id) => send('POST', `${address}/plants`, { body: `{"id":${id},"name":"x"}` }))
-    await until(async () => (await gauge()) === '3', 'the gauge does not show 3')
-    other.exec('COMMIT')
-    other.close()
-    const statuses = (await Promise.all(creates)).map(({ status }) => status)
-    assert.deepEqual(statuses, [200, 200, 200])
-    assert.equal(await gauge(), '0')
-  })
 })

@@ -36,14 +36,8 @@ suite('Accept', () => {
   })
 
   test('counts as absent if it is empty or malformed', () => {
-    for (const accept of [
-      '',
-      ' , ',
-      'text',
-      'text/csv;q=2',
-      'text/html, image/gif, *; q=.2, */*; q=.2',
-      'text/csv;q="1',
-    ]) {
+    const malformed = ['', ' , ', 'text', 'text/csv;q=2', 'text/html, image/gif, *; q=.2, */*; q=.2', 'text/csv;q="1']
+    for (const accept of malformed) {
       assert.equal(preferredType(accept, OFFERED), 'application/x-ndjson', accept)
     }
   })
@@ -102,17 +96,12 @@ suite('Accept', () => {
 
 suite('GET /', () => {
   onEmpty('answers a browser with the page, and redirects a program to the contract', async (service) => {
-    for (const [accept, location] of [
-      ['*/*', '/openapi.json'],
-      ['application/json', '/openapi.json'],
-      ['image/png', '/openapi.json'],
-    ] as const) {
-      const { status, headers, body } = await service.send('GET', '/', { ...FREE, headers: { Accept: accept } })
-      assert.deepEqual([status, headers.location, body], [303, location, ''], accept)
+    for (const Accept of ['*/*', 'application/json', 'image/png']) {
+      const { status, headers, body } = await service.send('GET', '/', { ...FREE, headers: { Accept } })
+      assert.deepEqual([status, headers.location, body], [303, '/openapi.json', ''], Accept)
       assert.equal(headers.vary, 'Accept, Accept-Encoding')
-      const followed = await service.send('GET', location, { ...FREE, headers: { Accept: '*/*' } })
-      assert.equal(followed.status, 200)
     }
+    assert.equal((await service.send('GET', '/openapi.json', FREE)).status, 200)
     const page = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
     assert.deepEqual([page.status, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
     assert.equal(errorOf(await service.send('GET', '/?x=1', FREE)), 40003)

@@ -3,9 +3,10 @@ import { suite, test } from 'node:test'
 import { makeSecret } from '../../src/domain/token.ts'
 import { callTool } from '../support/agents.ts'
 import { openStream } from '../support/event-stream.ts'
+import { pluck } from '../support/pluck.ts'
 import { raw } from '../support/raw.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { type Answer, emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
+import { type Answer, assertRefused, emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
 import { onEmpty } from '../support/service-tests.ts'
 import { as, createdToken } from '../support/tokens.ts'
 import { createdWebhook, LOCAL, untilReceived } from '../support/webhooks.ts'
@@ -91,8 +92,7 @@ suite('a token with a part', () => {
     await service.sendJson('DELETE', '/plants/2', undefined)
     const types = ['plant.created', 'plant.updated', 'plant.deleted', 'plant.deleted']
     const entries = await stream.until(4)
-    const shown = entries.map(({ type }) => type)
-    assert.deepEqual(shown, types)
+    assert.deepEqual(pluck(entries, 'type'), types)
     assert.doesNotMatch(JSON.stringify(entries), /secret|elsewhere|\bbed\b/)
     stream.close()
     await untilReceived(receiver, 4)
@@ -124,8 +124,7 @@ suite('a service with a public view', () => {
     assert.deepEqual(await read('/plants?q=aloe&sort=-name&limit=1'), PLANTS.slice(1, 2))
     assert.deepEqual(await read('/plants?q=rosa'), [])
     assert.equal((await ask(service, '/plants?limit=1&count=true')).headers['plantstore-total'], '2')
-    const shown = ((await read('/tags')) as { tag: string }[]).map(({ tag }) => tag)
-    assert.deepEqual(shown, ['house 1/a', 'house 1/b'])
+    assert.deepEqual(pluck((await read('/tags')) as { tag: string }[], 'tag'), ['house 1/a', 'house 1/b'])
     const found = await ask(service, '/plants/1')
     assert.deepEqual(found.json, PLANTS[0])
     assert.equal((await ask(service, '/plants/1', { 'If-None-Match': found.headers.etag })).status, 304)
@@ -155,8 +154,7 @@ suite('a service with a public view', () => {
       ['Basic dXNlcjpwYXNz', 40101],
       ['', 40101],
     ] as const) {
-      const answer = await service.send('GET', '/plants', { authorization })
-      assert.deepEqual([answer.status, errorOf(answer)], [401, number], authorization)
+      assertRefused(await service.send('GET', '/plants', { authorization }), number)
     }
     assert.equal(errorOf(await service.create(OUTSIDE, { authorization: null })), 40101)
   })

@@ -7,9 +7,10 @@ import { tempFolder } from '../support/files.ts'
 import { fullPlants, importRows } from '../support/full-plants.ts'
 import { boundOf, MUCH, untilMomentEnds, withMuch } from '../support/long-work.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
+import { pluck } from '../support/pluck.ts'
 import { startServer, TOKEN } from '../support/process.ts'
 import { holds } from '../support/property.ts'
-import { answersIn, RawConnection, raw } from '../support/raw.ts'
+import { answersIn, RawConnection, raw, rawStatuses } from '../support/raw.ts'
 import { LIVE, PLANT, post, untilCreatesWait, untilNoConnection, whole } from '../support/requests.ts'
 import { SECRET, withService } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
@@ -61,8 +62,7 @@ suite('the requests of one connection', () => {
       await release()
       const answers = answersIn(await connection.untilClosed())
       const due = Array.from({ length: 63 }, () => 404)
-      const statuses = answers.map(({ status }) => status)
-      assert.deepEqual(statuses, [200, ...due, last.length === 0 ? 200 : 404, ...last])
+      assert.deepEqual(pluck(answers, 'status'), [200, ...due, last.length === 0 ? 200 : 404, ...last])
       if (last.length === 0) return
       const refusal = answers.at(-1)
       assert.match(refusal?.body ?? '', /"error":42901,"message":"more than 64 requests wait/)
@@ -82,8 +82,7 @@ suite('the requests of one connection', () => {
     const took = performance.now() - leaving
     await release()
     await service.create({ id: 100, name: 'x' })
-    const ids = (await service.plants()).map(({ id }) => id)
-    assert.deepEqual(ids, [0n, 100n], 'the first create alone was begun')
+    assert.deepEqual(pluck(await service.plants(), 'id'), [0n, 100n], 'the first create alone was begun')
     t.diagnostic(`seen after ${Math.round(took)} ms`)
   })
 })
@@ -132,8 +131,7 @@ suite('valid requests before invalid bytes', () => {
         await sleep(0)
       }
       const answers = answersIn(await connection.untilClosed()).filter(({ status }) => status !== 100)
-      const statuses = answers.map(({ status }) => status)
-      assert.deepEqual(statuses, [...good.map(([, status]) => status), 400])
+      assert.deepEqual(pluck(answers, 'status'), [...good.map(([, status]) => status), 400])
       assert.match(answers.at(-1)?.body ?? '', /"error":40004/)
     }
     // Side by side, as the service waits at the end of each connection.
@@ -145,9 +143,14 @@ suite('valid requests before invalid bytes', () => {
   onService('are answered in order behind and between large bodies', async (service) => {
     const many = Array.from({ length: 50 }, (_, i) => `GET /plants/${i % 7} HTTP/1.1\r\nHost: a\r\n\r\n`)
     const last = `${LIVE}Connection: close\r\n\r\n`
-    const answers = await raw(service.port, `${LARGE}${many.join('')}${LARGE}${LARGE}${whole()}${last}`)
-    const statuses = answers.map(({ status }) => status)
-    assert.deepEqual(statuses, [200, ...many.map(() => 401), 200, 200, 200, 200])
+    assert.deepEqual(await rawStatuses(service.port, `${LARGE}${many.join('')}${LARGE}${LARGE}${whole()}${last}`), [
+      200,
+      ...many.map(() => 401),
+      200,
+      200,
+      200,
+      200,
+    ])
   })
 
   clearTest('are answered behind a long one, even if their bodies arrive meanwhile', async (t) => {
@@ -162,8 +165,7 @@ suite('valid requests before invalid bytes', () => {
     // Time for the bodies to arrive.
     await sleep(500)
     await release()
-    const statuses = answersIn(await connection.untilClosed()).map(({ status }) => status)
-    assert.deepEqual(statuses, [200, 200, 200, 200, 200])
+    assert.deepEqual(pluck(answersIn(await connection.untilClosed()), 'status'), [200, 200, 200, 200, 200])
   })
 
   clearTest('are answered if a body has no length, whatever happened the second before', async (t) => {

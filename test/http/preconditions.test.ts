@@ -7,8 +7,9 @@ import { isDistributed } from '../support/citus.ts'
 import { contract } from '../support/conforms.ts'
 import { patch, put } from '../support/exchanges.ts'
 import { holds } from '../support/property.ts'
-import { errorOf, messageOf } from '../support/service.ts'
+import { assertRefused, messageOf } from '../support/service.ts'
 import { onEmpty } from '../support/service-tests.ts'
+import { words } from '../support/words.ts'
 
 suite('the value of If-Match and If-None-Match', () => {
   const VALID: readonly [string, '*' | string[]][] = [
@@ -28,26 +29,15 @@ suite('the value of If-Match and If-None-Match', () => {
     ' ',
     ',',
     ', ,',
-    'a',
-    '"',
-    '"a',
-    'a"',
     '"a" "b"',
-    '"a""b"',
-    "'a'",
-    'w/"a"',
     'W/ "a"',
-    'W/a',
-    'W/',
     '"a b"',
     '"a\x7fb"',
     '"a"; "b"',
     '*, "a"',
     '"a", *',
-    '**',
     '"a", b',
-    '"a"x',
-  ]
+  ].concat(words`a " "a a" "a""b" 'a' w/"a" W/a W/ ** "a"x`)
 
   test('is * or a list of entity tags (RFC 9110 section 8.8.3)', () => {
     for (const [text, tags] of VALID) assert.deepEqual(readEntityTags(text), tags, text)
@@ -108,11 +98,7 @@ suite('the value of If-Match and If-None-Match', () => {
       await put(service, 1, { name: 'y' }, sending),
       await patch(service, 1, { name: 'y' }, sending),
     ]) {
-      assert.equal(errorOf(answer), 41201)
-      assert.match(
-        messageOf(answer),
-        /\(If-Match; If-Match has a weak tag, which never holds there: send it without W\/\)$/,
-      )
+      assertRefused(answer, 41201, /\(If-Match; If-Match has a weak tag, which never holds .*: send it without W\/\)$/)
     }
     const other = await put(service, 1, { name: 'y' }, { headers: { 'If-Match': '"7"' } })
     assert.doesNotMatch(messageOf(other), /weak/)
@@ -130,8 +116,7 @@ suite('the value of If-Match and If-None-Match', () => {
           await patch(service, 1, { name: 'y' }, { headers }),
         ]
         for (const answer of answers) {
-          assert.equal(errorOf(answer), 40003, `${name}: ${value}`)
-          assert.equal(messageOf(answer), `${name} must be * or a list of entity tags, each in double quotes`)
+          assertRefused(answer, 40003, `${name} must be * or a list of entity tags, each in double quotes`)
         }
       }
     }
@@ -144,10 +129,7 @@ suite('a precondition that an operation does not take', () => {
     const values: Readonly<Record<string, string>>[] = [{ 'If-Match': '*' }, { 'If-Match': '"x"' }]
     for (const headers of values) {
       const answer = await service.create({ id: 1, name: 'x' }, { headers })
-      assert.deepEqual(
-        [errorOf(answer), messageOf(answer)],
-        [40003, 'If-Match is not supported by this operation; leave it out'],
-      )
+      assertRefused(answer, 40003, 'If-Match is not supported by this operation; leave it out')
     }
     assert.deepEqual(await service.plants(), [])
   })

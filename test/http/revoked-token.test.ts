@@ -74,13 +74,3 @@ onService('a create whose token is revoked while its body arrives stores nothing
   await connection.until('"error":40102')
   assert.deepEqual(await service.plants(), [])
 })
-
-onService('a token that expires ends an open import with 40103', async (service, t) => {
-  const expiry = Date.now() + 600_000
-  const { secret } = await service.issueToken(['plants:write'], new Date(expiry))
-  const connection = openImport(service, secret)
-  await untilStored(service, 1)
-  t.mock.timers.enable({ apis: ['Date'], now: expiry })
-  await connection.until('"error":40103,"message":"the access token has expired; all rows up to line 1 were processed')
-  connection.socket.destroy()
-})

@@ -5,6 +5,7 @@ import { RawConnection } from '../support/raw.ts'
 import { type Answer, errorOf, SECRET } from '../support/service.ts'
 import { SLOW, searchHead, withSlowSearches } from '../support/slow-searches.ts'
 import { until } from '../support/until.ts'
+import { words } from '../support/words.ts'
 
 suite('searches', () => {
   test('end when their client leaves, and its queued searches do not begin', async (t) => {
@@ -82,14 +83,9 @@ suite('searches', () => {
     const busy = Array.from({ length: 4 }, async () => {
       while (!isOver) await status(SLOW)
     })
-    for (const path of [
-      '/plants?limit=1000',
-      '/plants?sort=name',
-      '/plants?tag=x',
-      '/plants?q=x',
-      '/plants?count=true',
-      '/tags',
-    ]) {
+    for (const path of words`
+      /plants?limit=1000 /plants?sort=name /plants?tag=x /plants?q=x /plants?count=true /tags
+    `) {
       let tries = 0
       while ((await status(path)) === 200) assert.ok(++tries < 200, `${path} is never refused`)
     }

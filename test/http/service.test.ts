@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
-import { parse } from 'yaml'
-import { ERRORS } from '../../src/domain/errors.ts'
 import { movableTime } from '../support/clock.ts'
 import { contract } from '../support/conforms.ts'
+import { pluck } from '../support/pluck.ts'
 import { raw } from '../support/raw.ts'
-import { errorOf, messageOf, withService } from '../support/service.ts'
+import { assertRefused, errorOf, messageOf, withService } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
+import { words } from '../support/words.ts'
 
 const PLANT = { id: 1, name: 'x' }
 const FREE = { authorization: null }
@@ -43,7 +42,7 @@ suite('health', () => {
     // The service reuses the result of a check for a second.
     move(1100)
     const answer = await service.send('GET', '/health/ready', FREE)
-    assert.deepEqual([answer.status, errorOf(answer)], [503, 50301])
+    assertRefused(answer, 50301)
     assert.ok(Number(answer.headers['retry-after']) >= 1)
     assert.ok(service.log.includes(String(answer.headers['x-request-id'])), 'the log has the request by its id')
     assert.ok(!answer.body.includes(service.under.place), 'the answer reveals no internals')
@@ -85,90 +84,14 @@ suite('a service that is shutting down', () => {
   })
 })
 
-suite('an unknown path', () => {
-  onService('is 40401, even if it is similar to a known path', async (service) => {
-    const paths = [
-      '//',
-      '/plant',
-      '/plants/',
-      '/Plants',
-      '/plants/1/',
-      '/plants//1',
-      '/tags/',
-      '//plants',
-      '/plants;a=b',
-      '/docs/../plants',
-    ]
-    for (const path of [
-      ...paths,
-      '/docs/nothing.js',
-      '/docs/..%2f..%2fpackage.json',
-      '/docs/__proto__',
-      '/docs/constructor',
-      '/page/nothing.js',
-      '/page/..%2f..%2fpackage.json',
-      '/page/__proto__',
-    ]) {
-      const answer = await service.send('GET', path, FREE)
-      assert.deepEqual([answer.status, errorOf(answer)], [404, 40401], path)
-    }
-  })
-})
-
-suite('the contract', () => {
-  onService('is served with the contents of openapi.yaml', async (service) => {
-    const answer = await service.send('GET', '/openapi.json', FREE)
-    const { 'x-errors': meanings, ...served } = answer.json as Readonly<Record<string, unknown>>
-    assert.deepEqual(served, parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')))
-    assert.deepEqual(meanings, ERRORS)
-  })
-
-  onService('is served as a page that loads nothing from other origins', async (service) => {
-    const page = await service.send('GET', '/docs', FREE)
-    assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
-    const files = [...page.body.matchAll(/(?:src|href)="(\/docs[^"]*)"/g)].map(([, target = '']) => target)
-    assert.deepEqual(files, ['/docs/page.css', '/docs/icon.svg', '/docs/page.js'])
-    assert.ok(!/<script(?![^>]*src=)|<style|\son\w+=/.test(page.body), 'the page contains nothing inline')
-    for (const path of files) {
-      const file = await service.send('GET', path, FREE)
-      assert.equal(file.status, 200, path)
-      if (path.endsWith('.css')) assert.ok(!/@import|url\(["']?(?:https?:)?\/\//.test(file.body), path)
-    }
-  })
-
-  onService('and its page forbid the browser to load from other origins', async (service) => {
-    for (const path of ['/docs', '/docs/page.js', '/docs/page.css']) {
-      const { headers } = await service.send('GET', path, FREE)
-      const policy = String(headers['content-security-policy'])
-      assert.match(policy, /^default-src 'none'/)
-      assert.ok(!/https?:|\*|unsafe-/.test(policy), policy)
-      assert.match(policy, /frame-ancestors 'none'/)
-      assert.equal(headers['x-content-type-options'], 'nosniff')
-    }
-  })
-
-  onService('and its page are revalidated by their entity tags', async (service) => {
-    for (const path of ['/openapi.json', '/docs', '/docs/page.js', '/docs/icon.svg']) {
-      const { headers, body } = await service.send('GET', path, FREE)
-      const { etag = '' } = headers
-      assert.match(etag, /^"[0-9a-f]{16}"$/)
-      for (const tags of [etag, `"x", W/${etag}`, '*']) {
-        const again = await service.send('GET', path, { ...FREE, headers: { 'If-None-Match': tags } })
-        assert.deepEqual([again.status, again.body, again.headers.etag], [304, '', etag], path)
-      }
-      const other = await service.send('GET', path, { ...FREE, headers: { 'If-None-Match': '"x"' } })
-      assert.deepEqual([other.status, other.body], [200, body], path)
-      const wrong = await service.send('GET', path, { ...FREE, headers: { 'If-None-Match': 'x' } })
-      assert.equal(errorOf(wrong), 40003)
-    }
-  })
-
-  onService('is served without its page if the pages are switched off', { page: 'off' }, async (service) => {
-    for (const path of ['/docs', '/docs/page.js']) {
-      assert.equal(errorOf(await service.send('GET', path, FREE)), 40401, path)
-    }
-    assert.equal((await service.send('GET', '/openapi.json', FREE)).status, 200)
-  })
+onService('an unknown path is 40401, even if it is similar to a known path', async (service) => {
+  const paths = words`// /plant /plants/ /Plants /plants/1/ /plants/1/x /plants//1 /tags/ //plants /plants;a=b /docs/../plants`
+  const files = words`
+    /docs/nothing.js /docs/..%2f..%2fpackage.json /docs/__proto__ /docs/constructor
+    /page/nothing.js /page/..%2f..%2fpackage.json /page/__proto__
+  `
+  for (const path of [...paths, ...files]) assertRefused(await service.send('GET', path, FREE), 40401)
+  for (const path of paths) assertRefused(await service.send('OPTIONS', path, FREE), 40401)
 })
 
 suite('an unexpected refusal of the store', () => {
@@ -180,12 +103,11 @@ suite('an unexpected refusal of the store', () => {
       service.create({ id: 3, name: 'z' }),
     ])
     assert.deepEqual([before?.status, refused?.status, after?.status], [200, 500, 200])
-    assert.deepEqual([errorOf(refused), messageOf(refused)], [50001, 'the store refused the record'])
+    assertRefused(refused, 50001, 'the store refused the record')
     const line = service.log.split('\n').find((one) => one.includes('a-rule-of-its-own')) ?? assert.fail(service.log)
     const { req, error } = JSON.parse(line) as Record<string, unknown>
     assert.deepEqual([req, error], [refused.headers['x-request-id'], 50001])
-    const ids = (await service.under.plants()).map(({ id }) => id)
-    assert.deepEqual(ids, [1n, 3n])
+    assert.deepEqual(pluck(await service.under.plants(), 'id'), [1n, 3n])
   })
 
   onService('of one row leaves the other rows of an import alone', async (service) => {
@@ -194,8 +116,7 @@ suite('an unexpected refusal of the store', () => {
     const { json } = await service.importFile(rows.join(''))
     const refusedRows = [{ line: 3, error: 50001, message: 'the store refused the record' }]
     assert.deepEqual(json, { dryRun: false, added: 3, updated: 0, unchanged: 0, refused: 1, refusedRows })
-    const ids = (await service.under.plants()).map(({ id }) => id)
-    assert.deepEqual(ids, [0n, 1n, 3n])
+    assert.deepEqual(pluck(await service.under.plants(), 'id'), [0n, 1n, 3n])
   })
 })
 
@@ -232,8 +153,7 @@ suite('the log', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>)
-    const found = lines.map(({ operation, path, error }) => [operation, path, error])
-    assert.deepEqual(found, [
+    assert.deepEqual(pluck(lines, 'operation', 'path', 'error'), [
       ['createPlant', '/plants', 40003],
       ['createPlant', '/plants', 40002],
     ])

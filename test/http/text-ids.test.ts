@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import type { ImportReport } from '../../client/src/index.ts'
 import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { asksForTextIds, contractWithTextIds, WITH_TEXT_IDS, withTextIds } from '../../src/http/request/text-ids.ts'
 import { contract } from '../support/conforms.ts'
 import { openStream } from '../support/event-stream.ts'
-import { emptyService, errorOf, messageOf, type Service, withService } from '../support/service.ts'
+import { pluck } from '../support/pluck.ts'
+import { assertRefused, emptyService, errorOf, type Service, withService } from '../support/service.ts'
 import { onEmpty, onService } from '../support/service-tests.ts'
 
 const JSON_TEXT = `application/json${WITH_TEXT_IDS}`
+const SENT = { headers: { 'Content-Type': JSON_TEXT } }
 const NDJSON_TEXT = `application/x-ndjson${WITH_TEXT_IDS}`
 const IDS = [MIN_ID, 9007199254740993n, MAX_ID].map(String)
 /** Texts that look like ids, inside of a JSON string. */
@@ -36,12 +39,8 @@ suite('Accept with IEEE754Compatible=true', () => {
     assert.deepEqual(await read('/plants'), plants)
     assert.deepEqual(await read('/plants'), plants, 'also the page that the service has kept')
     assert.deepEqual(await read(`/plants/${MIN_ID}`), plants[0])
-    const shown = ((await read('/changes')) as { plant: object }[]).map(({ plant }) => plant)
-    assert.deepEqual(shown, plants)
-    await service.send('PUT', `/plants/${MAX_ID}`, {
-      body: JSON.stringify({ id: String(MAX_ID), name: 'y' }),
-      headers: { 'Content-Type': JSON_TEXT },
-    })
+    assert.deepEqual(pluck((await read('/changes')) as { plant: object }[], 'plant'), plants)
+    await service.sendJson('PUT', `/plants/${MAX_ID}`, { id: String(MAX_ID), name: 'y' }, SENT)
     const [entry] = (await read(`/plants/${MAX_ID}/history`)) as { plant: object; before: object }[]
     assert.deepEqual([entry?.plant, entry?.before], [{ id: String(MAX_ID), name: 'y' }, plants[2]])
     assert.deepEqual(await read('/ids'), { next: '1' })
@@ -72,12 +71,10 @@ suite('Accept with IEEE754Compatible=true', () => {
     for (const value of ['yes', '1', '""']) {
       const type = `application/json;IEEE754Compatible=${value}`
       const wrong = await service.create({ id: 1, name: 'x' }, { headers: { Accept: type } })
-      assert.equal(errorOf(wrong), 40601)
-      assert.match(messageOf(wrong), /IEEE754Compatible must be true or false/)
+      assertRefused(wrong, 40601, /IEEE754Compatible must be true or false/)
       assert.equal(errorOf(await service.send('GET', '/plants/export', { headers: { Accept: type } })), 40601)
       const sent = await service.create({ id: 1, name: 'x' }, { headers: { 'Content-Type': type } })
-      assert.equal(errorOf(sent), 41501)
-      assert.match(messageOf(sent), /IEEE754Compatible must be true or false/)
+      assertRefused(sent, 41501, /IEEE754Compatible must be true or false/)
     }
     assert.deepEqual(await service.plants(), [])
   })
@@ -94,11 +91,8 @@ suite('Accept with IEEE754Compatible=true', () => {
       const fresh = await read({ Accept: JSON_TEXT, 'If-None-Match': etag })
       assert.deepEqual([fresh.status, fresh.headers.etag], [304, text.headers.etag])
       assert.equal((await read({ 'If-None-Match': etag })).headers.etag, plain.headers.etag)
-      const patched = await service.send('PATCH', '/plants/1', {
-        body: '{}',
-        headers: { 'Content-Type': JSON_TEXT, 'If-Match': etag },
-      })
-      assert.equal(patched.status, 200)
+      const headers = { ...SENT.headers, 'If-Match': etag }
+      assert.equal((await service.sendJson('PATCH', '/plants/1', {}, { headers })).status, 200)
     }
   })
 
@@ -118,7 +112,7 @@ suite('a path below /text-ids', () => {
   onService('has ids as texts for a client that writes its own headers, or none', async (service) => {
     const [first = '', second = '', third = ''] = IDS
     for (const id of IDS) {
-      const made = await service.send('POST', '/text-ids/plants', { ...typed, body: `{"id":"${id}","name":"x"}` })
+      const made = await service.sendJson('POST', '/text-ids/plants', { id, name: 'x' }, typed)
       assert.deepEqual([made.status, made.headers['content-location']], [200, `/text-ids/plants/${id}`])
     }
     for (const headers of [{}, { Accept: '*/*' }, typed.headers, { Accept: 'application/*;q=0.5, text/html' }]) {
@@ -134,16 +128,12 @@ suite('a path below /text-ids', () => {
     const next = /<([^>]*)>/.exec(String(page.headers['link']))?.[1] ?? ''
     assert.match(next, /^\/text-ids\/plants\?/)
     assert.deepEqual((await service.send('GET', next, typed)).json, [{ id: third, name: 'x' }])
-    const changed = await service.send('PUT', `/text-ids/plants/${second}`, {
-      ...typed,
-      body: `{"id":"${second}","name":"y"}`,
-    })
+    const row = `{"id":"${second}","name":"y"}`
+    const changed = await service.sendJson('PUT', `/text-ids/plants/${second}`, row, typed)
     assert.deepEqual(changed.json, { id: second, name: 'y' })
-    const file = `{"id":"${second}","name":"y"}\n`
-    const report = await service.send('POST', '/text-ids/plants/import', {
-      headers: { 'Content-Type': 'application/x-ndjson' },
-      body: file,
-    })
+    const file = `${row}\n`
+    const lines = { 'Content-Type': 'application/x-ndjson' }
+    const report = await service.send('POST', '/text-ids/plants/import', { headers: lines, body: file })
     assert.equal((report.json as { unchanged: number }).unchanged, 1)
     for (const Accept of ['*/*', 'application/x-ndjson', 'application/json']) {
       const { body } = await service.send('GET', '/text-ids/plants/export?q=y', { headers: { Accept } })
@@ -196,19 +186,13 @@ suite('a body with ids as texts', () => {
       assert.deepEqual(refused.json, { error: 40002, message: form }, text)
     }
     for (const text of ['9223372036854775808', '-9223372036854775809', '9'.repeat(10_000)]) {
-      assert.match(
-        messageOf(await send(service, `{"id":"${text}","name":"x"}`)),
-        /^id must be from -9223372036854775808/,
-      )
+      assertRefused(await send(service, `{"id":"${text}","name":"x"}`), 40002, /^id must be from -9223372036854775808/)
     }
     for (const id of ['null', '["7"]', 'true']) {
       assert.equal(errorOf(await send(service, `{"id":${id},"name":"x"}`)), 40002, id)
     }
-    const other = await service.send('PUT', '/plants/1', {
-      body: '{"id":"2","name":"x"}',
-      headers: { 'Content-Type': JSON_TEXT },
-    })
-    assert.match(messageOf(other), /id must be 1 as in the path/)
+    const other = await service.sendJson('PUT', '/plants/1', '{"id":"2","name":"x"}', SENT)
+    assertRefused(other, 40002, /id must be 1 as in the path/)
     assert.deepEqual(await service.plants(), [])
   })
 })
@@ -231,11 +215,7 @@ suite('files with ids as texts', () => {
     assert.equal(csv.headers['content-type'], 'text/csv; charset=utf-8; header=present')
     const row = `{"id":"${MAX_ID}","name":"new","before":{"id":"${MAX_ID}","name":${JSON.stringify(NAME)},"tag":"\\"id\\":${MAX_ID}"}}`
     const imported = async (type: string) =>
-      (await service.importFile(`${withTextIds(plain)}${row}\n`, { type, query: '?mode=update' })).json as {
-        refused: number
-        updated: number
-        unchanged: number
-      }
+      (await service.importFile(`${withTextIds(plain)}${row}\n`, { type, query: '?mode=update' })).json as ImportReport
     const refused = await imported('application/x-ndjson')
     assert.equal(refused.refused, 4)
     const { unchanged, updated } = await imported(NDJSON_TEXT)

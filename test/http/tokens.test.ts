@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import { SCOPES } from '../../src/domain/token.ts'
-import { movableTime } from '../support/clock.ts'
 import { pagesFrom } from '../support/exchanges.ts'
-import { errorOf, messageOf, SECRET } from '../support/service.ts'
+import { assertRefused, errorOf, SECRET } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
 import { as, type Created, createdToken, createToken, KEY, MANAGER, NEW, revoke, withKey } from '../support/tokens.ts'
 
@@ -32,16 +31,11 @@ suite('a token that is created over HTTP', () => {
     const { secret } = await service.issueToken(['plants:read', 'tokens'], soon)
     for (const scopes of [['plants:write'], SCOPES, ['tokens', 'plants:write']]) {
       const refused = await createToken(service, { name: 'x', scopes }, as(secret))
-      assert.deepEqual([refused.status, errorOf(refused)], [403, 40302])
-      assert.match(messageOf(refused), /which are plants:read, tokens$/)
+      assertRefused(refused, 40302, /which are plants:read, tokens$/)
       assert.match(String(refused.headers['www-authenticate']), /error="insufficient_scope", scope="[a-z: ]+"$/)
     }
-    const late = await createToken(
-      service,
-      { ...NEW, expiresAt: new Date(soon.getTime() + 1).toISOString() },
-      as(secret),
-    )
-    assert.equal(errorOf(late), 40302)
+    const late = { ...NEW, expiresAt: new Date(soon.getTime() + 1).toISOString() }
+    assertRefused(await createToken(service, late, as(secret)), 40302)
     const same = await createdToken(service, { name: 'x', scopes: ['plants:read', 'tokens'] }, as(secret))
     assert.equal(same.expiresAt, soon.toISOString(), 'without expiresAt the token expires with its creator')
     const child = await createdToken(service, { ...NEW, expiresAt: soon.toISOString() }, as(same.secret))
@@ -69,23 +63,20 @@ suite('a token that is created over HTTP', () => {
     assert.deepEqual((all as Created[]).find(({ id }) => id === made.id)?.part, child.part)
     for (const beyond of [['bed 2'], ['greenhouse 1'], ['greenhouse '], ['bed 1', 'greenhouse/'], ['bed 1/']]) {
       const refused = await createToken(service, { ...NEW, part: beyond }, as(secret))
-      assert.deepEqual([refused.status, errorOf(refused)], [403, 40302], String(beyond))
-      assert.match(messageOf(refused), /only tokens within its own part/)
+      assertRefused(refused, 40302, /only tokens within its own part/)
     }
   })
 
   onService('of a part has no access to metrics, the list of tokens and tokens beyond its part', async (service) => {
     const { id, secret } = await createdToken(service, { ...NEW, scopes: SCOPES, part: ['a/'] })
     for (const path of ['/tokens', '/metrics']) {
-      const refused = await service.send('GET', path, as(secret))
-      assert.deepEqual([refused.status, errorOf(refused)], [403, 40303], path)
-      assert.equal(messageOf(refused), 'this operation needs an access token without a part')
+      const message = 'this operation needs an access token without a part'
+      assertRefused(await service.send('GET', path, as(secret)), 40303, message)
     }
     const all = await createdToken(service, NEW)
     const other = await createdToken(service, { ...NEW, part: ['a/', 'b'] })
     for (const beyond of [all, other]) {
-      const refused = await revoke(service, beyond.id, as(secret))
-      assert.deepEqual([refused.status, errorOf(refused)], [403, 40302])
+      assertRefused(await revoke(service, beyond.id, as(secret)), 40302)
       assert.equal((await service.send('GET', '/tokens/self', as(beyond.secret))).status, 200)
     }
     const within = await createdToken(service, { ...NEW, part: ['a/b'] })
@@ -103,26 +94,18 @@ suite('a token that is created over HTTP', () => {
       [{ ...NEW, name: 'x'.repeat(101) }, 40002, /1 to 100/],
       [{ ...NEW, name: 'evil\u202ename' }, 40002, /^name must not contain control/],
       [{ ...NEW, name: 7 }, 40002, /^name must be a string$/],
-      [
-        { ...NEW, scopes: [] },
-        40002,
-        /^scopes must be an array with some of plants:read, plants:write, tokens, webhooks$/,
-      ],
-      [{ ...NEW, scopes: 'tokens' }, 40002, /^scopes must be/],
-      [{ ...NEW, scopes: ['constructor'] }, 40002, /^scopes must be/],
-      [{ ...NEW, scopes: 'all' }, 40002, /^scopes must be/],
-      [{ ...NEW, scopes: ['all'] }, 40002, /^scopes must be/],
-      [{ ...NEW, scopes: ['tokens', null] }, 40002, /^scopes must be/],
-      [{ ...NEW, scopes: { length: 1, 0: 'tokens' } }, 40002, /^scopes must be/],
+      ...[[], 'tokens', ['constructor'], 'all', ['all'], ['tokens', null], { length: 1, 0: 'tokens' }].map(
+        (scopes) =>
+          [{ ...NEW, scopes }, 40002, /^scopes must be an array with some of plants:read, plants:write, tok/] as const,
+      ),
       ...[null, 'a', [], [''], ['a', 1], ['\0'], ['\ud800'], ['x'.repeat(201)], Array.from({ length: 21 }, String)].map(
         (part) => [{ ...NEW, part }, 40002, /^part must be an array of 1 to 20 texts of 1 to 200 char/] as const,
       ),
       [{ ...NEW, expiresAt: '2020-01-01T00:00:00Z' }, 40002, /^expiresAt must be in the future$/],
-      [{ ...NEW, expiresAt: null }, 40002, /^expiresAt must be a date/],
-      [{ ...NEW, expiresAt: 4e12 }, 40002, /^expiresAt must be a date/],
-      [{ ...NEW, expiresAt: '2999-02-30T00:00:00Z' }, 40002, /^expiresAt must be a date/],
+      ...[null, 4e12, '2999-02-30T00:00:00Z', '+010000-01-01T00:00:00Z'].map(
+        (expiresAt) => [{ ...NEW, expiresAt }, 40002, /^expiresAt must be a date/] as const,
+      ),
       [{ ...NEW, expiresAt: '9999-12-31T23:59:59-05:00' }, 40002, /no later than 9999-12-31T23:59:59.999Z$/],
-      [{ ...NEW, expiresAt: '+010000-01-01T00:00:00Z' }, 40002, /^expiresAt must be a date/],
       [{ ...NEW, expires: '90d' }, 40002, /^unknown member expires; this operation has name, scopes, part, expiresAt$/],
       [`{"name":"x","scopes":["tokens"],"__proto__":{}}`, 40002, /^unknown member __proto__;/],
       [`{"name":"x","scopes":["tokens"],"scopes":["tokens"]}`, 40002, /scopes more than once/],
@@ -134,8 +117,7 @@ suite('a token that is created over HTTP', () => {
     ]
     for (const [body, error, says] of cases) {
       const answer = await createToken(service, body)
-      assert.equal(errorOf(answer), error, `${JSON.stringify(body).slice(0, 100)} ${answer.body}`)
-      assert.match(messageOf(answer), says)
+      assertRefused(answer, error, says)
       assert.ok(!answer.body.includes(SECRET))
     }
     assert.deepEqual((await service.send('GET', '/tokens')).json, [])
@@ -147,11 +129,8 @@ suite('a token that is created over HTTP', () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => createdToken(service, NEW, sending)))
     for (const answer of answers) assert.deepEqual(answer, answers[0])
     const { id, secret: made } = answers[0] ?? assert.fail()
-    assert.deepEqual(
-      await createdToken(service, NEW, { ...withKey(`"${KEY}"`), ...as(secret) }),
-      answers[0],
-      'in quotes',
-    )
+    const inQuotes = { ...withKey(`"${KEY}"`), ...as(secret) }
+    assert.deepEqual(await createdToken(service, NEW, inQuotes), answers[0])
     assert.equal((await service.send('GET', '/plants', as(made))).status, 200)
     const listed = (await service.send('GET', '/tokens')).json as { id: string }[]
     assert.deepEqual(listed.filter((one) => one.id === id).length, 1)
@@ -174,10 +153,7 @@ suite('a token that is created over HTTP', () => {
 
   onService('may have a key of 20 to 64 plain characters', async (service) => {
     for (const key of ['short', 'x'.repeat(65), `${KEY} `.padEnd(40, 'é'), `"${KEY}`, '', `${KEY},${KEY}`]) {
-      const answer = await createToken(service, NEW, {
-        headers: { 'Idempotency-Key': Buffer.from(key).toString('latin1') },
-      })
-      assert.equal(errorOf(answer), 40003, key)
+      assertRefused(await createToken(service, NEW, withKey(Buffer.from(key).toString('latin1'))), 40003)
     }
     assert.equal((await createToken(service, NEW, { headers: { 'If-None-Match': '*' } })).status, 400)
   })
@@ -188,13 +164,9 @@ suite('a token that is created over HTTP', () => {
       await createdToken(service, NEW),
       await createdToken(service, NEW, withKey(KEY)),
     ]
-    const refused = await createToken(service, NEW)
-    assert.deepEqual([refused.status, errorOf(refused)], [409, 40904])
-    assert.equal(
-      (await createToken(service, NEW, withKey(KEY))).status,
-      201,
-      'a retry does not count towards the bound',
-    )
+    assertRefused(await createToken(service, NEW), 40904)
+    // A retry does not count towards the bound.
+    assert.equal((await createToken(service, NEW, withKey(KEY))).status, 201)
     assert.equal((await revoke(service, first.id)).status, 204)
     assert.equal((await createToken(service, NEW)).status, 201)
   })
@@ -203,8 +175,7 @@ suite('a token that is created over HTTP', () => {
     const { secret, token } = await service.issueToken(SCOPES)
     assert.equal((await service.send('GET', '/tokens/self', as(secret))).status, 200)
     await service.store.tokens.revokeToken(token.id)
-    const refused = await createToken(service, NEW, as(secret))
-    assert.equal(errorOf(refused), 40102)
+    assertRefused(await createToken(service, NEW, as(secret)), 40102)
     assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 1)
   })
 })
@@ -244,26 +215,12 @@ suite('the own token', () => {
 })
 
 suite('a token that is revoked over HTTP', () => {
-  onService('stops working, and may be revoked again', async (service, t) => {
-    const move = movableTime(t)
-    const { id, secret } = await createdToken(service, NEW)
-    assert.equal((await service.send('GET', '/plants', as(secret))).status, 200)
-    for (let i = 0; i < 2; i++) {
-      const answer = await revoke(service, id)
-      assert.deepEqual([answer.status, answer.body], [204, ''])
-    }
-    move(1000)
-    assert.equal(errorOf(await service.send('GET', '/plants', as(secret))), 40102)
-  })
-
   onService('must not be the last one with the scope tokens', { token: undefined }, async (service) => {
     const [one, other] = [await service.issueToken(SCOPES), await service.issueToken(['tokens'])]
     await service.issueToken(['tokens'], new Date(1))
     const first = await revoke(service, other.token.id, as(one.secret))
     assert.equal(first.status, 204)
-    const last = await revoke(service, one.token.id, as(one.secret))
-    assert.deepEqual([last.status, errorOf(last)], [409, 40903])
-    assert.match(messageOf(last), /create another one first/)
+    assertRefused(await revoke(service, one.token.id, as(one.secret)), 40903, /create another one first/)
     const next = await createdToken(service, { name: 'next', scopes: ['tokens'] }, as(one.secret))
     assert.equal((await revoke(service, one.token.id, as(one.secret))).status, 204, 'a token may revoke itself')
     assert.equal(errorOf(await revoke(service, next.id, as(next.secret))), 40903)

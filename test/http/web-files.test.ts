@@ -1,11 +1,69 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
+import { parse } from 'yaml'
+import { ERRORS } from '../../src/domain/errors.ts'
 import { contract } from '../support/conforms.ts'
-import { errorOf, withService } from '../support/service.ts'
+import { assertRefused, errorOf, withService } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
 
 const FREE = { authorization: null }
 const SECURITY = '/.well-known/security.txt'
+
+suite('the contract', () => {
+  onService('is served with the contents of openapi.yaml', async (service) => {
+    const answer = await service.send('GET', '/openapi.json', FREE)
+    const { 'x-errors': meanings, ...served } = answer.json as Readonly<Record<string, unknown>>
+    assert.deepEqual(served, parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')))
+    assert.deepEqual(meanings, ERRORS)
+  })
+
+  onService('is served as a page that loads nothing from other origins', async (service) => {
+    const page = await service.send('GET', '/docs', FREE)
+    assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
+    const files = [...page.body.matchAll(/(?:src|href)="(\/docs[^"]*)"/g)].map(([, target = '']) => target)
+    assert.deepEqual(files, ['/docs/page.css', '/docs/icon.svg', '/docs/page.js'])
+    assert.ok(!/<script(?![^>]*src=)|<style|\son\w+=/.test(page.body), 'the page contains nothing inline')
+    for (const path of files) {
+      const file = await service.send('GET', path, FREE)
+      assert.equal(file.status, 200, path)
+      if (path.endsWith('.css')) assert.ok(!/@import|url\(["']?(?:https?:)?\/\//.test(file.body), path)
+    }
+  })
+
+  onService('and its page forbid the browser to load from other origins', async (service) => {
+    for (const path of ['/docs', '/docs/page.js', '/docs/page.css']) {
+      const { headers } = await service.send('GET', path, FREE)
+      const policy = String(headers['content-security-policy'])
+      assert.match(policy, /^default-src 'none'/)
+      assert.ok(!/https?:|\*|unsafe-/.test(policy), policy)
+      assert.match(policy, /frame-ancestors 'none'/)
+      assert.equal(headers['x-content-type-options'], 'nosniff')
+    }
+  })
+
+  onService('and its page are revalidated by their entity tags', async (service) => {
+    for (const path of ['/openapi.json', '/docs', '/docs/page.js', '/docs/icon.svg']) {
+      const { headers, body } = await service.send('GET', path, FREE)
+      const { etag = '' } = headers
+      assert.match(etag, /^"[0-9a-f]{16}"$/)
+      for (const tags of [etag, `"x", W/${etag}`, '*']) {
+        const again = await service.send('GET', path, { ...FREE, headers: { 'If-None-Match': tags } })
+        assert.deepEqual([again.status, again.body, again.headers.etag], [304, '', etag], path)
+      }
+      const other = await service.send('GET', path, { ...FREE, headers: { 'If-None-Match': '"x"' } })
+      assert.deepEqual([other.status, other.body], [200, body], path)
+      assertRefused(await service.send('GET', path, { ...FREE, headers: { 'If-None-Match': 'x' } }), 40003)
+    }
+  })
+
+  onService('is served without its page if the pages are switched off', { page: 'off' }, async (service) => {
+    for (const path of ['/docs', '/docs/page.js']) {
+      assert.equal(errorOf(await service.send('GET', path, FREE)), 40401, path)
+    }
+    assert.equal((await service.send('GET', '/openapi.json', FREE)).status, 200)
+  })
+})
 
 suite('/favicon.ico', () => {
   onService('is the icon, also without pages, revalidated by its entity tag', { page: 'off' }, async (service) => {

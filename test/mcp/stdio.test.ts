@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite, type TestContext, test } from 'node:test'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { connected, MODES } from '../support/agents.ts'
 import { freePort } from '../support/free-port.ts'
@@ -32,12 +32,7 @@ for (const mode of MODES) {
 
 suite('plantstore mcp', () => {
   /** Runs the command with lines on its standard input, and returns the answers by their ids. */
-  async function answersTo(
-    t: Parameters<typeof withService>[0],
-    url: string,
-    lines: readonly (string | Buffer)[],
-    token = SECRET,
-  ) {
+  async function answersTo(t: TestContext, url: string, lines: readonly (string | Buffer)[], token = SECRET) {
     const program = new Program(t, ['mcp', '--url', url], { env: { PLANTSTORE_TOKEN: token }, hasInput: true })
     program.child.stdin?.end(Buffer.concat(lines.flatMap((line) => [Buffer.from(line), Buffer.from('\n')])))
     const { code, stdout, stderr } = await program.outcome
@@ -50,21 +45,17 @@ suite('plantstore mcp', () => {
   }
   const ping = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })
 
-  onEmpty('answers each line in order, also no JSON, and ends with its input', { mcp: 'on' }, async (service, t) => {
-    const { answers } = await answersTo(t, urlOf(service), [ping(1), '', '{', ping(2)])
-    const found = answers.map(({ id, error }) => [id, error?.code])
-    assert.deepEqual(found, [
-      [1, undefined],
-      [null, -32700],
-      [2, undefined],
-    ])
-  })
-
-  onEmpty('answers JSON that is no message, so that nobody waits for an answer', { mcp: 'on' }, async (service, t) => {
-    const { answers } = await answersTo(t, urlOf(service), ['null', '7', '"x"', `[${ping(1)}]`, ping(2)])
-    const found = answers.map(({ id, error }) => [id, error?.code])
-    assert.deepEqual(found, [...Array(4).fill([null, -32600]), [2, undefined]])
-  })
+  onEmpty(
+    'answers each line in order, also no JSON and no message, and ends with its input',
+    { mcp: 'on' },
+    async (service, t) => {
+      const lines = [ping(1), '', '{', ping(2), 'null', '7', '"x"', `[${ping(1)}]`, ping(3)]
+      const { answers } = await answersTo(t, urlOf(service), lines)
+      const found = answers.map(({ id, error }) => [id, error?.code])
+      const noMessage = Array(4).fill([null, -32600])
+      assert.deepEqual(found, [[1, undefined], [null, -32700], [2, undefined], ...noMessage, [3, undefined]])
+    },
+  )
 
   test('answers a line beyond what the service takes with its id, and one beyond 1 MiB without, and goes on', async (t) => {
     const service = await emptyService({ mcp: 'on' })

@@ -5,6 +5,7 @@ import { agentsEndpoint } from '../../src/mcp/endpoint.ts'
 import { TOOLS } from '../../src/mcp/tools.ts'
 import { agentOf, callMessage, callTool, MESSAGE_HEADERS, MODES } from '../support/agents.ts'
 import { contract } from '../support/conforms.ts'
+import { pluck } from '../support/pluck.ts'
 import { emptyService, SECRET } from '../support/service.ts'
 import { onEmpty, onService } from '../support/service-tests.ts'
 import { withSlowSearches } from '../support/slow-searches.ts'
@@ -41,8 +42,7 @@ for (const mode of MODES) {
       assert.deepEqual(await agent.call('delete_plant', { id: LARGE, etag: changed['etag'] }), { deleted: true })
       assert.equal((await agent.refusal('get_plant', { id: LARGE })).error, 40402)
       const { entries: gone, since } = await agent.call('list_deleted', { q: 'gin' })
-      const befores = (gone as { before: object }[]).map(({ before }) => before)
-      assert.deepEqual(befores, [{ id: LARGE, name: 'Ginkgo' }])
+      assert.deepEqual(pluck(gone as { before: object }[], 'before'), [{ id: LARGE, name: 'Ginkgo' }])
       assert.match(String(since), /^\d{4}-/)
       assert.deepEqual((await agent.call('search_plants', { sort: '-changed' }))['plants'], [])
     })
@@ -136,8 +136,7 @@ suite('the tools', () => {
     const rest = await agent.call('search_plants', { cursor: first['next'] })
     assert.deepEqual([(rest['plants'] as unknown[]).length, rest['next']], [5, undefined])
     const tagged = await agent.call('search_plants', { tag: ['tag 1', 'tag 2'], sort: '-id', limit: 2 })
-    const ids = (tagged['plants'] as { id: string }[]).map(({ id }) => id)
-    assert.deepEqual(ids, ['25', '23'])
+    assert.deepEqual(pluck(tagged['plants'] as { id: string }[], 'id'), ['25', '23'])
     assert.deepEqual(await agent.call('list_tags', { limit: 1 }), {
       tags: [{ tag: 'tag 0', plants: 8 }],
       next: (await agent.call('list_tags', { limit: 1 }))['next'],
@@ -234,10 +233,7 @@ suite('the tools', () => {
       ['replacePlant', 'refused', direct.status === 415 ? 41501 : 40002, undefined, undefined],
     ])
     for (const { token: by, address } of lines) assert.deepEqual([by, address], [token.id, '127.0.0.1'])
-    assert.deepEqual(
-      lines.slice(0, 5).map(({ req }) => req),
-      [ids[0], ids[1], ids[2], ids[4], ids[5]],
-    )
+    assert.deepEqual(pluck(lines.slice(0, 5), 'req'), [ids[0], ids[1], ids[2], ids[4], ids[5]])
   })
 
   test('end their work when the client leaves', async (t) => {

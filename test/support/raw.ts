@@ -17,6 +17,10 @@ export async function raw(port: number, bytes: string | Buffer, methods?: readon
   return answersIn(await connection.untilClosed(), methods)
 }
 
+/** The same, for the statuses of the answers alone. */
+export const rawStatuses = async (...sent: Parameters<typeof raw>): Promise<number[]> =>
+  (await raw(...sent)).map(({ status }) => status)
+
 /** Sends bytes that are no valid request, and checks that the only answer is a refusal that closes the connection. */
 export async function refusalOfBytes(port: number, bytes: string | Buffer): Promise<{ status: number; error: number }> {
   return assertRefusal(await raw(port, bytes))

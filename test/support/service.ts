@@ -1,4 +1,5 @@
-import type { IncomingHttpHeaders, Server } from 'node:http'
+import assert from 'node:assert/strict'
+import type { IncomingMessage, Server } from 'node:http'
 import { type Server as SecureServer, request as secureRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
@@ -37,6 +38,8 @@ export interface Answer extends Seen {
   readonly json: unknown
   /** The received body, which may be compressed. */
   readonly bytes: Buffer
+  /** The request, for messages. */
+  readonly asked: string
 }
 
 export interface Sending {
@@ -280,7 +283,8 @@ export class Service {
       outgoing.on('error', reject)
       outgoing.setTimeout(PATIENCE, () => outgoing.destroy(new Error(`${method} ${path} is not answered`)))
       outgoing.on('response', (incoming) => {
-        buffer(incoming).then((bytes) => resolve(answerOf(incoming.statusCode ?? 0, incoming.headers, bytes)), reject)
+        const asked = `${method} ${path} ${JSON.stringify(sending.headers ?? {})} ${String(body ?? '').slice(0, 200)}`
+        buffer(incoming).then((bytes) => resolve(answerOf(asked, incoming, bytes)), reject)
       })
       if (body !== undefined) outgoing.write(body)
       outgoing.end()
@@ -293,11 +297,20 @@ export const errorOf = (answer: Answer): number => (answer.json as { error: numb
 
 export const messageOf = (answer: Answer): string => (answer.json as { message: string }).message
 
-function answerOf(status: number, headers: IncomingHttpHeaders, bytes: Buffer): Answer {
+/** Checks that an answer is the refusal with this number, and what it says. */
+export function assertRefused(answer: Answer, number: number, message: string | RegExp = /./): void {
+  assert.equal(answer.status, Math.trunc(number / 100), `${answer.asked}: ${answer.body}`)
+  assert.equal(errorOf(answer), number, `${answer.asked}: ${answer.body}`)
+  if (typeof message === 'string') assert.equal(messageOf(answer), message, answer.asked)
+  else assert.match(messageOf(answer), message, answer.asked)
+}
+
+function answerOf(asked: string, { statusCode = 0, headers }: IncomingMessage, bytes: Buffer): Answer {
   const body = bytes.toString('utf8')
   return {
+    asked,
     bytes,
-    status,
+    status: statusCode,
     headers,
     body,
     get json() {

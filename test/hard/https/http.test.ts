@@ -2,7 +2,7 @@
 import { useTls } from '../../support/transport.ts'
 
 const BESIDE = ['connection-bounds', 'export-connection', 'floods', 'import-connection', 'slow-clients']
-const OTHERS = ['connection', 'idle-connections', 'pipelining', 'raw-socket']
+const OTHERS = ['connection', 'pipelining', 'raw-socket']
 
 await useTls()
 for (const file of BESIDE) await import(`../http/${file}.test.ts`)

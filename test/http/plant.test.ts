@@ -1,24 +1,94 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import { patch, put } from '../support/exchanges.ts'
-import { errorOf, messageOf, type Sending } from '../support/service.ts'
+import { pluck } from '../support/pluck.ts'
+import { assertRefused, errorOf, messageOf, type Sending } from '../support/service.ts'
 import { onEmpty } from '../support/service-tests.ts'
 
-const MONSTERA = { name: 'Monstera deliciosa', tag: 'houseplant' }
-const WHOLE = { id: 1, ...MONSTERA }
+const FIELDS = { name: 'Monstera deliciosa', tag: 'houseplant' }
+const MONSTERA = { id: 1, ...FIELDS }
+
+suite('reading a plant', () => {
+  onEmpty('answers the whole plant, with its entity tag', async (service) => {
+    const created = await service.create(MONSTERA)
+    const answer = await service.send('GET', '/plants/1')
+    assert.deepEqual([answer.status, answer.body], [200, JSON.stringify(MONSTERA)])
+    assert.equal(answer.headers['content-type'], 'application/json')
+    assert.equal(answer.headers.etag, created.headers.etag, 'the entity tag of the create')
+    assert.equal(answer.headers['cache-control'], 'private, no-cache')
+  })
+
+  onEmpty('is 40402 if there is none, whatever the preconditions', async (service) => {
+    for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }, { 'If-Match': '"x"' }]) {
+      assertRefused(await service.send('GET', '/plants/7', { headers }), 40402, 'there is no plant with the id 7')
+    }
+  })
+})
+
+onEmpty('the id in a path must be plain decimal, percent-encoded or not', async (service) => {
+  await service.create({ id: 7, name: 'x' })
+  await service.create({ id: -7, name: 'y' })
+  assert.equal((await service.send('GET', '/plants/%37')).status, 200)
+  assert.equal((await service.send('GET', '/plants/%2D7')).body, '{"id":-7,"name":"y"}')
+  const others = ['+7', '007', '-07', '7.0', '7e0', '-0', '00', '0x7', '%207', '7%20', '7%00', '%EF%BC%97', '%D9%A7']
+  const nonsense = ['seven', '-', '--7', '7,8', '7;a=b', '7%2F8', '..%2F7', 'null', 'NaN', '1_000', '%2B7']
+  const outOfRange = ['9223372036854775808', '-9223372036854775809', '9'.repeat(2000)]
+  for (const id of [...others, ...nonsense, ...outOfRange]) {
+    for (const method of ['GET', 'HEAD', 'DELETE']) {
+      const answer = await service.send(method, `/plants/${id}`)
+      assert.equal(answer.status, 400, `${method} ${id}`)
+      if (method === 'HEAD') continue
+      assertRefused(answer, 40003, /^id must be an integer from -9223372036854775808 to .*plain decimal/)
+    }
+  }
+  assert.equal((await service.plants()).length, 2)
+})
+
+suite('If-None-Match on reading', () => {
+  onEmpty('answers 304 while the plant is unchanged, and then the new plant', async (service) => {
+    const { etag = '' } = (await service.create(MONSTERA)).headers
+    for (const value of [etag, `W/${etag}`, '*', `"other", ${etag}`, `,,"a,b" ,W/${etag},`]) {
+      const answer = await service.send('GET', '/plants/1', { headers: { 'If-None-Match': value } })
+      assert.deepEqual([answer.status, answer.body], [304, ''], value)
+      assert.deepEqual([answer.headers.etag, answer.headers['cache-control']], [etag, 'private, no-cache'])
+    }
+    for (const value of ['"other"', `"${etag.slice(1, -2)}"`, 'W/""']) {
+      const answer = await service.send('GET', '/plants/1', { headers: { 'If-None-Match': value } })
+      assert.deepEqual([answer.status, answer.body], [200, JSON.stringify(MONSTERA)], value)
+    }
+    await service.send('DELETE', '/plants/1')
+    await service.create({ ...MONSTERA, tag: 'outdoors' })
+    assert.equal((await service.send('GET', '/plants/1', { headers: { 'If-None-Match': etag } })).status, 200)
+  })
+})
+
+suite('If-Match on reading', () => {
+  onEmpty('answers 412 unless an entity tag matches, and is checked before If-None-Match', async (service) => {
+    const { etag = '' } = (await service.create(MONSTERA)).headers
+    for (const value of [etag, '*', `"other",${etag}`]) {
+      assert.equal((await service.send('GET', '/plants/1', { headers: { 'If-Match': value } })).status, 200, value)
+    }
+    for (const value of ['"other"', `W/${etag}`]) {
+      const headers = { 'If-Match': value, 'If-None-Match': etag }
+      assertRefused(await service.send('GET', '/plants/1', { headers }), 41201)
+    }
+    const both = { 'If-Match': etag, 'If-None-Match': etag }
+    assert.equal((await service.send('GET', '/plants/1', { headers: both })).status, 304)
+  })
+})
 
 suite('replacing a plant', () => {
   onEmpty('creates the plant if there is none: 201 with its path', async (service) => {
-    const answer = await put(service, 1, MONSTERA)
-    assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...MONSTERA }])
+    const answer = await put(service, 1, FIELDS)
+    assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...FIELDS }])
     assert.equal(answer.headers.location, '/plants/1')
     assert.equal(answer.headers['content-location'], '/plants/1')
     assert.equal(answer.headers.etag, (await service.send('GET', '/plants/1')).headers.etag)
-    assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
+    assert.deepEqual(await service.plants(), [{ id: 1n, ...FIELDS }])
   })
 
   onEmpty('replaces the whole plant: 200, even if nothing changes', async (service) => {
-    await put(service, 1, MONSTERA)
+    await put(service, 1, FIELDS)
     for (const plant of [{ name: 'Ficus' }, { name: '', tag: '' }, { name: 'Ficus', tag: 'tree' }]) {
       for (const _time of [1, 2]) {
         const answer = await put(service, 1, plant)
@@ -38,19 +108,16 @@ suite('replacing a plant', () => {
     const large = '9007199254740993'
     assert.equal((await put(service, large, `{"id":${large},"name":"x"}`)).status, 201)
     for (const id of ['8', '-7', '7.5', '"7"', 'null', '[7]', '9223372036854775808']) {
-      const answer = await put(service, 7, `{"id":${id},"name":"y"}`)
-      assert.deepEqual([answer.status, errorOf(answer)], [400, 40002], id)
-      assert.equal(messageOf(answer), 'id must be 7 as in the path, or left out')
+      assertRefused(await put(service, 7, `{"id":${id},"name":"y"}`), 40002, 'id must be 7 as in the path, or left out')
     }
     const rounded = await put(service, large, '{"id":9007199254740992,"name":"y"}')
     assert.equal(messageOf(rounded), `id must be ${large} as in the path, or left out`)
-    const names = (await service.plants()).map(({ name }) => name)
-    assert.deepEqual(names, ['x', 'x'])
+    assert.deepEqual(pluck(await service.plants(), 'name'), ['x', 'x'])
   })
 
   onEmpty('ignores unknown members, as a create does', async (service) => {
-    const answer = await put(service, 1, { ...MONSTERA, colour: 'green', ID: 2, ['__proto__']: { tag: 'x' } })
-    assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...MONSTERA }])
+    const answer = await put(service, 1, { ...FIELDS, colour: 'green', ID: 2, ['__proto__']: { tag: 'x' } })
+    assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...FIELDS }])
   })
 })
 
@@ -58,18 +125,18 @@ suite('updating a plant', () => {
   const CHANGES: readonly [string, object][] = [
     ['{"name":"Ficus"}', { id: 1, name: 'Ficus', tag: 'houseplant' }],
     ['{"name":""}', { id: 1, name: '', tag: 'houseplant' }],
-    ['{"tag":"tree"}', { id: 1, name: MONSTERA.name, tag: 'tree' }],
-    ['{"tag":""}', { id: 1, name: MONSTERA.name, tag: '' }],
-    ['{"tag":null}', { id: 1, name: MONSTERA.name }],
+    ['{"tag":"tree"}', { id: 1, name: FIELDS.name, tag: 'tree' }],
+    ['{"tag":""}', { id: 1, name: FIELDS.name, tag: '' }],
+    ['{"tag":null}', { id: 1, name: FIELDS.name }],
     ['{"tag":null,"name":"x"}', { id: 1, name: 'x' }],
     ['{"id":1.0,"name":"x"}', { id: 1, name: 'x', tag: 'houseplant' }],
-    ['{}', WHOLE],
-    ['{"id":1}', WHOLE],
+    ['{}', MONSTERA],
+    ['{"id":1}', MONSTERA],
   ]
 
   for (const [body, after] of CHANGES) {
     onEmpty(`by ${body} changes only those members, and may be repeated`, async (service) => {
-      await service.create(WHOLE)
+      await service.create(MONSTERA)
       for (const _time of [1, 2]) {
         const answer = await patch(service, 1, body)
         assert.deepEqual([answer.status, answer.body], [200, JSON.stringify(after)])
@@ -81,31 +148,29 @@ suite('updating a plant', () => {
   }
 
   onEmpty('ignores unknown members, as a create does', async (service) => {
-    await service.create(WHOLE)
+    await service.create(MONSTERA)
     const answer = await patch(service, 1, '{"nmae":"x","colour":null,"__proto__":{"tag":"x"}}')
-    assert.deepEqual([answer.status, answer.json], [200, WHOLE])
+    assert.deepEqual([answer.status, answer.json], [200, MONSTERA])
   })
 
   onEmpty('may have either media type', async (service) => {
-    await service.create(WHOLE)
+    await service.create(MONSTERA)
     const merge = { headers: { 'Content-Type': 'Application/Merge-Patch+JSON; charset=UTF-8' } }
     assert.equal((await patch(service, 1, '{}', merge)).status, 200)
     const json = { headers: { 'Content-Type': 'application/json; charset=utf-8' } }
     const { status, body } = await patch(service, 1, '{"tag":null}', json)
-    assert.deepEqual([status, body], [200, `{"id":1,"name":"${MONSTERA.name}"}`])
+    assert.deepEqual([status, body], [200, `{"id":1,"name":"${FIELDS.name}"}`])
   })
 })
 
-suite('deleting a plant', () => {
-  onEmpty('is 204 without a body, and removes the plant', async (service) => {
-    await service.create(WHOLE)
-    await service.create({ ...WHOLE, id: 2 })
-    const answer = await service.send('DELETE', '/plants/1')
-    assert.deepEqual([answer.status, answer.body], [204, ''])
-    assert.deepEqual(await service.plants(), [{ id: 2n, name: MONSTERA.name, tag: MONSTERA.tag }])
-    assert.equal(errorOf(await service.send('GET', '/plants/1')), 40402)
-    assert.equal((await service.send('GET', '/plants')).body, JSON.stringify([{ ...WHOLE, id: 2 }]))
-  })
+onEmpty('deleting a plant is 204 without a body, and removes the plant', async (service) => {
+  await service.create(MONSTERA)
+  await service.create({ ...MONSTERA, id: 2 })
+  const answer = await service.send('DELETE', '/plants/1')
+  assert.deepEqual([answer.status, answer.body], [204, ''])
+  assert.deepEqual(await service.plants(), [{ id: 2n, name: FIELDS.name, tag: FIELDS.tag }])
+  assert.equal(errorOf(await service.send('GET', '/plants/1')), 40402)
+  assert.equal((await service.send('GET', '/plants')).body, JSON.stringify([{ ...MONSTERA, id: 2 }]))
 })
 
 suite('the body of a replace or an update', () => {
@@ -132,21 +197,20 @@ suite('the body of a replace or an update', () => {
   ]
 
   onEmpty('is refused with every fault if it is invalid, and changes nothing', async (service) => {
-    await put(service, 1, MONSTERA)
+    await put(service, 1, FIELDS)
     const all = [
       ...FAULTS.flatMap((fault) => [put, patch].map((write) => [write, ...fault] as const)),
       ...OF_ONE.map(([write, body, message]) => [write, body, 40002, message] as const),
     ]
     for (const [write, body, number, message] of all) {
-      const answer = await write(service, 1, body)
-      assert.deepEqual([errorOf(answer), messageOf(answer)], [number, message], body)
+      assertRefused(await write(service, 1, body), number, message)
     }
     assert.equal(errorOf(await put(service, 1, Buffer.from('{"name":"\xff"}', 'latin1'))), 40001)
-    assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
+    assert.deepEqual(await service.plants(), [{ id: 1n, ...FIELDS }])
   })
 
   onEmpty('is 41501 with another media type, and the answer names the supported ones', async (service) => {
-    await put(service, 1, MONSTERA)
+    await put(service, 1, FIELDS)
     const kinds: readonly [typeof put, Readonly<Record<string, string>>][] = [
       [put, { 'Content-Type': 'application/merge-patch+json' }],
       [put, { 'Content-Encoding': 'gzip' }],
@@ -155,7 +219,7 @@ suite('the body of a replace or an update', () => {
     ]
     for (const [write, headers] of kinds) {
       const answer = await write(service, 1, '{"name":"x"}', { headers })
-      assert.deepEqual([answer.status, errorOf(answer)], [415, 41501], JSON.stringify(headers))
+      assertRefused(answer, 41501)
       const supported = write === put ? 'application/json' : 'application/merge-patch+json, application/json'
       assert.equal(answer.headers[write === put ? 'accept' : 'accept-patch'], supported)
       assert.equal(answer.headers['accept-post'], undefined)
@@ -165,7 +229,7 @@ suite('the body of a replace or an update', () => {
       )
     }
     assert.equal(errorOf(await service.send('PUT', '/plants/1')), 41501)
-    assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
+    assert.deepEqual(await service.plants(), [{ id: 1n, ...FIELDS }])
   })
 })
 
@@ -173,8 +237,8 @@ suite('preconditions of a write', () => {
   onEmpty('If-None-Match: * only creates, If-Match: * only replaces', async (service) => {
     const isAbsent = { headers: { 'If-None-Match': '*' } }
     const isPresent = { headers: { 'If-Match': '*' } }
-    assert.equal(errorOf(await put(service, 1, MONSTERA, isPresent)), 41201)
-    assert.equal((await put(service, 1, MONSTERA, isAbsent)).status, 201)
+    assert.equal(errorOf(await put(service, 1, FIELDS, isPresent)), 41201)
+    assert.equal((await put(service, 1, FIELDS, isAbsent)).status, 201)
     assert.equal(errorOf(await put(service, 1, { name: 'y' }, isAbsent)), 41201)
     assert.equal((await put(service, 1, { name: 'z' }, isPresent)).status, 200)
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'z', tag: null }])
@@ -187,7 +251,7 @@ suite('preconditions of a write', () => {
       DELETE: (sending: Sending) => service.send('DELETE', '/plants/1', sending),
     }
     for (const [method, write] of Object.entries(writes)) {
-      const before = (await put(service, 1, MONSTERA)).headers.etag ?? ''
+      const before = (await put(service, 1, FIELDS)).headers.etag ?? ''
       const etag = (await put(service, 1, { name: 'other' })).headers.etag ?? ''
       for (const headers of [
         { 'If-Match': before },
@@ -196,7 +260,7 @@ suite('preconditions of a write', () => {
         { 'If-None-Match': '*' },
       ]) {
         const answer = await write({ headers })
-        assert.deepEqual([answer.status, errorOf(answer)], [412, 41201], `${method} ${JSON.stringify(headers)}`)
+        assertRefused(answer, 41201)
         if ('If-Match' in headers) assert.match(messageOf(answer), /nothing was changed, read it again \(If-Match[;)]/)
       }
       assert.deepEqual(await service.plants(), [{ id: 1n, name: 'other', tag: null }])
@@ -211,8 +275,7 @@ suite('preconditions of a write', () => {
         await patch(service, 1, { name: 'x' }, { headers }),
         await service.send('DELETE', '/plants/1', { headers }),
       ]) {
-        assert.deepEqual([answer.status, errorOf(answer)], [404, 40402])
-        assert.equal(messageOf(answer), 'there is no plant with the id 1')
+        assertRefused(answer, 40402, 'there is no plant with the id 1')
       }
     }
     assert.deepEqual(await service.plants(), [])
