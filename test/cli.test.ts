@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { SETTINGS } from '../src/settings/config.ts'
 import { command } from './support/commands.ts'
 import { snapshot, tempFolder } from './support/files.ts'
+import { pluck } from './support/pluck.ts'
 import { pretend, run, startServer } from './support/process.ts'
 
 /** Every command; `plantstore --help` and `plantstore token --help` must name them. */
@@ -31,20 +32,13 @@ for (const args of [[], ['token'], ...COMMANDS]) {
     assert.deepEqual([code, stderr], [0, ''])
     assert.ok(stdout.startsWith(`Usage: ${['plantstore', ...args].join(' ')}`), stdout)
     const examples = /^Examples:\n((?: {2}.+\n)+)/m.exec(stdout)?.[1] ?? ''
-    const lines = examples
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.trim())
+    const lines = (examples.match(/\S.*/g) ?? []).map((line) => line.trim())
     const hasExample = lines.some((line) => line.startsWith(['plantstore', ...args].join(' ')))
     assert.ok(hasExample, `no example:\n${stdout}`)
-    for (const line of lines)
-      assert.ok(
-        COMMANDS.some((known) => line.startsWith(`plantstore ${known.join(' ')}`)),
-        line,
-      )
-    for (const sub of COMMANDS.filter(
-      (known) => known.length > args.length && args.every((arg, i) => known[i] === arg),
-    )) {
+    const isKnown = (line: string) => COMMANDS.some((known) => line.startsWith(`plantstore ${known.join(' ')}`))
+    for (const line of lines) assert.ok(isKnown(line), line)
+    const isBelow = (known: readonly string[]) => args.every((arg, i) => known[i] === arg)
+    for (const sub of COMMANDS.filter((known) => known.length > args.length && isBelow(known))) {
       assert.match(stdout, new RegExp(`^ {2}${sub[args.length]} `, 'm'))
     }
     assert.deepEqual(snapshot(folder), {})
@@ -94,21 +88,13 @@ test('plantstore serve --help lists each setting once, below the heading of its 
   const { stdout } = await command(['serve', '--help'])
   const flagsBelow = new Map<string, string[]>()
   for (const [, heading = '', lines = ''] of stdout.matchAll(/^(\w[^:\n]*):\n((?: {2}.*\n)+)/gm)) {
-    flagsBelow.set(
-      heading,
-      [...lines.matchAll(/^ {2}--([\w-]+)/gm)].map(([, flag = '']) => flag),
-    )
+    flagsBelow.set(heading, lines.match(/(?<=^ {2}--)[\w-]+/gm) ?? [])
   }
   assert.deepEqual(flagsBelow.get('Store')?.[0], 'store')
   assert.deepEqual(flagsBelow.get('Backups'), ['backup-every', 'backup-keep', 'backup-folder', 'backup-hook'])
   assert.deepEqual(flagsBelow.get('Options'), ['config', 'print-config'])
   const grouped = [...flagsBelow].flatMap(([heading, flags]) => (heading === 'Options' ? [] : flags))
-  assert.deepEqual(
-    grouped.toSorted(),
-    Object.values(SETTINGS)
-      .map(({ flag }) => flag)
-      .toSorted(),
-  )
+  assert.deepEqual(grouped.toSorted(), pluck(Object.values(SETTINGS), 'flag').toSorted())
   for (const [heading, flags] of flagsBelow) assert.ok(flags.length <= 8, heading)
 })
 
@@ -135,9 +121,7 @@ test('plantstore openapi prints the contract that the service serves', async (t)
 test('the program refuses an old Node.js or SQLite in one line', async (t) => {
   const folder = tempFolder(t)
   const tooOld = [
-    { node: '20.19.5' },
-    { node: '24.14.1' },
-    { node: '9.0.0' },
+    ...['20.19.5', '24.14.1', '9.0.0'].map((node) => ({ node })),
     { sqlite: '3.51.2' },
     { sqlite: '3.9.9' },
   ]

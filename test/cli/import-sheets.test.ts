@@ -21,6 +21,7 @@ const COUNTS = (added: number, unchanged: number, refused: number) =>
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../import/fixtures/${name}`, import.meta.url))
 
+const env = { PLANTSTORE_TOKEN: SECRET }
 const NUMBERS = zip([{ name: 'Index/Document.iwa', content: 'x' }])
 
 const stored = (folder: string) =>
@@ -86,10 +87,8 @@ suite('plantstore import of a sheet', () => {
     if (!hasTerminal) return notTestedHere(t, 'a question on a terminal, as there is no command script')
     const answered = (answer: string) => answeredFor(t, 'price-list.csv', [answer])
     const yes = await answered('y\n')
-    assert.match(
-      yes.stdout,
-      /windows-1252, semicolons; row 2 names the columns; ids are assigned, names in "Bezeichnung"/,
-    )
+    const said = /windows-1252, semicolons; row 2 names the columns; ids are assigned, names in "Bezeichnung"/
+    assert.match(yes.stdout, said)
     assert.match(yes.stdout, /10419 \| Rose »Gloria Dei« \| A-Qualität \| 8,50/)
     assert.equal(named(yes.folder).length, 3)
     const no = await answered('n\n')
@@ -175,11 +174,8 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
 
   test('says how to save a workbook of another program, and reads text that has its name', async (t) => {
     for (const name of ['libreoffice.xls', 'sheetjs.xlsb', 'numbers.numbers']) {
-      const { stderr, code, folder } = await importing(
-        t,
-        name,
-        name === 'numbers.numbers' ? NUMBERS : readFileSync(fixture(name)),
-      )
+      const file = name === 'numbers.numbers' ? NUMBERS : readFileSync(fixture(name))
+      const { stderr, code, folder } = await importing(t, name, file)
       assert.match(stderr, /(?:old workbook \(\.xls\)|\.xlsb\)|document of Numbers); .*(?:as CSV|or CSV)$/m)
       assert.equal(code, 1)
       assert.throws(() => stored(folder))
@@ -225,10 +221,9 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
   test('reads a sheet from standard input', async (t) => {
     const folder = tempFolder(t)
     writeFileSync(join(folder, 'a'), 'Plant,Bed\nFern,A\n')
-    const { stderr } = await run(t, ['import', '-', '--format', 'csv', '--columns', 'name=Plant'], {
-      cwd: folder,
-      under: ['sh', '-c', 'cat a | "$0" "$@"'],
-    })
+    const under = ['sh', '-c', 'cat a | "$0" "$@"']
+    const args = ['import', '-', '--format', 'csv', '--columns', 'name=Plant']
+    const { stderr } = await run(t, args, { cwd: folder, under })
     assert.match(stderr, COUNTS(1, 0, 0))
   })
 
@@ -259,13 +254,8 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
   test('refuses columns of NDJSON, which gets ids without them', async (t) => {
     const refused = await importing(t, 'a.ndjson', '{"name":"Fern"}\n', '--columns', 'name=name')
     assert.match(refused.stderr, /--columns: NDJSON has none/)
-    const { stderr, folder } = await importing(
-      t,
-      'a.ndjson',
-      '{"name":"Fern"}\n{"id":3,"name":"x"}\n',
-      '--ids',
-      'assign',
-    )
+    const rows = '{"name":"Fern"}\n{"id":3,"name":"x"}\n'
+    const { stderr, folder } = await importing(t, 'a.ndjson', rows, '--ids', 'assign')
     assert.match(stderr, COUNTS(1, 0, 1))
     assert.deepEqual(named(folder), ['Fern'])
   })
@@ -276,10 +266,7 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     writeFileSync(join(folder, 'b.csv'), 'List\nNo.;Plant\n1;Fern\nx;Moss\n7;Moss\n')
     writeFileSync(join(folder, 'c.ndjson'), '{"name":"Hoya"}\n{"name":"Fern","tag":"A"}\n')
     const through = (...args: string[]) =>
-      command(['import', ...args, '--url', `http://127.0.0.1:${service.port}`], {
-        cwd: folder,
-        env: { PLANTSTORE_TOKEN: SECRET },
-      })
+      command(['import', ...args, '--url', `http://127.0.0.1:${service.port}`], { cwd: folder, env })
     const sheet = ['a.csv', '--columns', 'name=Plant,tag=Bed']
     assert.match((await through(...sheet, '--dry-run')).stderr, COUNTS(2, 0, 2))
     const first = await through(...sheet)
@@ -299,10 +286,8 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     const folder = tempFolder(t)
     writeFileSync(join(folder, 'a.csv'), 'Plant\nFern\nMoss\nFern\nTotal\n')
     const proxy = await cuttingProxy(t, `http://127.0.0.1:${service.port}`, { received: 1, connections: 1 })
-    const { stderr, code } = await command(['import', 'a.csv', '--columns', 'name=Plant', '--url', proxy.address], {
-      cwd: folder,
-      env: { PLANTSTORE_TOKEN: SECRET },
-    })
+    const args = ['import', 'a.csv', '--columns', 'name=Plant', '--url', proxy.address]
+    const { stderr, code } = await command(args, { cwd: folder, env })
     assert.match(stderr, /retrying for 5m/)
     assert.match(stderr, COUNTS(0, 3, 1))
     assert.equal(code, 1)

@@ -88,10 +88,8 @@ test('the program ignores a folder called .env, and every command reads the sett
   mkdirSync(faulty)
   writeFileSync(join(faulty, '.env'), 'PLANTSTORE_STOER=sqlite:own.db\n')
   const refused = await run(t, ['token', 'list'], { cwd: faulty })
-  assert.match(
-    refused.stderr,
-    /^plantstore: \.env: no setting is called PLANTSTORE_STOER \(did you mean PLANTSTORE_STORE\?\)\n$/,
-  )
+  const pattern = /^plantstore: \.env: no setting is called PLANTSTORE_STOER \(did you mean PLANTSTORE_STORE\?\)\n$/
+  assert.match(refused.stderr, pattern)
   assert.equal(refused.code, 2)
 })
 

@@ -188,10 +188,8 @@ suite('a wrong configuration', () => {
   test('makes backups without a folder, or of a store that is not a file', () => {
     assert.match(faultsOf({ backupEvery: '24h' }).message, /^--backup-every: needs --backup-folder$/)
     const postgres = { backupEvery: '24h', backupFolder: '/backup', store: 'postgres://me@db.example/plants' }
-    assert.match(
-      faultsOf(postgres).message,
-      /^--backup-every: backs up SQLite stores only; use the tools of PostgreSQL$/,
-    )
+    const pattern = /^--backup-every: backs up SQLite stores only; use the tools of PostgreSQL$/
+    assert.match(faultsOf(postgres).message, pattern)
     assert.equal(readConfig({ backupEvery: '24h' }, {}, 'client').backupEvery, 86_400_000, 'a command makes none')
   })
 

@@ -65,13 +65,8 @@ suite('every operation with every kind of token', () => {
 suite('every tool of /mcp with every kind of token', () => {
   test('is refused like an operation, or unknown without the scopes of its operation, or succeeds', async (t) => {
     const issuer = await Issuer.start(t)
-    const service = await withService(t, {
-      ...issuer.settings,
-      ...LOCAL,
-      authFailureLimit: undefined,
-      mcp: 'delete',
-      public: 'all',
-    })
+    const own = { authFailureLimit: undefined, mcp: 'delete', public: 'all' }
+    const service = await withService(t, { ...issuer.settings, ...LOCAL, ...own })
     const credentials = [...(await ownTokens(service)), ...(await jwts(issuer))]
     await makeThings(service)
     const before = await stateOf(service)

@@ -52,10 +52,8 @@ suite('Accept', () => {
           : '1'
       const target = path.replace('{id}', example).replace('{file}', 'page.js')
       const headers = { Accept: 'image/png, text/html;q=0, text/*;level=1;q=0', 'Content-Type': 'application/json' }
-      const answer = await service.send(method, target, {
-        headers,
-        body: method === 'GET' ? undefined : '{"id":1,"name":"x"}',
-      })
+      const body = method === 'GET' ? undefined : '{"id":1,"name":"x"}'
+      const answer = await service.send(method, target, { headers, body })
       assert.equal(errorOf(answer), 40601, id)
       for (const type of path.endsWith('/{file}') ? ['text/javascript'] : produces) {
         assert.ok(messageOf(answer).includes(type), messageOf(answer))

@@ -53,10 +53,8 @@ suite('OPTIONS', () => {
   onEmpty('names the media types of POST and PATCH', async (service) => {
     const { headers: list } = await service.send('OPTIONS', '/plants', FREE)
     const { headers: one } = await service.send('OPTIONS', '/plants/1', FREE)
-    assert.deepEqual(
-      [list['accept-post'], list['accept-patch'], one['accept-post']],
-      ['application/json', undefined, undefined],
-    )
+    const expected = ['application/json', undefined, undefined]
+    assert.deepEqual([list['accept-post'], list['accept-patch'], one['accept-post']], expected)
     assert.equal(one['accept-patch'], 'application/merge-patch+json, application/json')
   })
 
@@ -186,10 +184,9 @@ suite('every operation', () => {
     await service.send('GET', '/plants?q=hunter2&tag=hunter2')
     await service.send('HEAD', '/plants/1?hunter2hunter2hunter2hunter2hunter2')
     await sendToAll(service)
-    const lines = service.log
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { operation: string; path: string })
+    const lines = (service.log.match(/[^\n]+/g) ?? []).map(
+      (line) => JSON.parse(line) as { operation: string; path: string },
+    )
     const logged = new Set(lines.map(({ operation }) => operation))
     for (const { id } of contract.operations) assert.ok(logged.has(id), id)
     for (const { path } of lines) assert.ok(!path.includes('?'), path)

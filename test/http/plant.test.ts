@@ -223,10 +223,8 @@ suite('the body of a replace or an update', () => {
       const supported = write === put ? 'application/json' : 'application/merge-patch+json, application/json'
       assert.equal(answer.headers[write === put ? 'accept' : 'accept-patch'], supported)
       assert.equal(answer.headers['accept-post'], undefined)
-      assert.match(
-        messageOf(answer),
-        new RegExp(`send ${supported.replace(', ', ' or ').replace('+', '\\+')}, in UTF-8`),
-      )
+      const pattern = new RegExp(`send ${supported.replace(', ', ' or ').replace('+', '\\+')}, in UTF-8`)
+      assert.match(messageOf(answer), pattern)
     }
     assert.equal(errorOf(await service.send('PUT', '/plants/1')), 41501)
     assert.deepEqual(await service.plants(), [{ id: 1n, ...FIELDS }])

@@ -224,11 +224,10 @@ suite('files with ids as texts', () => {
 
   onEmpty('name the stored plants of a report', async (service) => {
     await withPlants(service)
-    const { json } = await service.send('POST', '/plants/import?dryRun=true&duplicates=true', {
-      body: JSON.stringify({ id: '5', name: NAME, tag: `"id":${MAX_ID}` }),
-      headers: { 'Content-Type': NDJSON_TEXT, Accept: JSON_TEXT },
-    })
-    assert.deepEqual((json as { duplicateRows: object }).duplicateRows, [{ line: 1, id: String(MAX_ID) }])
+    const row = JSON.stringify({ id: '5', name: NAME, tag: `"id":${MAX_ID}` })
+    const asking = { type: NDJSON_TEXT, headers: { Accept: JSON_TEXT }, query: '?dryRun=true&duplicates=true' }
+    const { json } = await service.importFile(row, asking)
+    assert.deepEqual((json as ImportReport).duplicateRows, [{ line: 1, id: String(MAX_ID) }])
   })
 })
 

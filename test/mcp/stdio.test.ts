@@ -31,16 +31,14 @@ for (const mode of MODES) {
 }
 
 suite('plantstore mcp', () => {
+  type Answer = { readonly id: unknown; readonly error?: { readonly code: number; readonly message: string } }
   /** Runs the command with lines on its standard input, and returns the answers by their ids. */
   async function answersTo(t: TestContext, url: string, lines: readonly (string | Buffer)[], token = SECRET) {
     const program = new Program(t, ['mcp', '--url', url], { env: { PLANTSTORE_TOKEN: token }, hasInput: true })
     program.child.stdin?.end(Buffer.concat(lines.flatMap((line) => [Buffer.from(line), Buffer.from('\n')])))
     const { code, stdout, stderr } = await program.outcome
     assert.equal(code, 0, stderr)
-    const answers = stdout
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as { id: unknown; error?: { code: number; message: string } })
+    const answers = (stdout.match(/[^\n]+/g) ?? []).map((line) => JSON.parse(line) as Answer)
     return { answers, stderr }
   }
   const ping = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })
