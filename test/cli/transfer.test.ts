@@ -2,40 +2,19 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { suite, type TestContext, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { command } from '../support/commands.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
 import { contentOf, manyPlants, PLANTS, textOf, writePlantFile } from '../support/plant-files.ts'
 import { newDatabase, plantsOf } from '../support/postgres.ts'
-import { Program, run, type Server, startServer, TOKEN } from '../support/process.ts'
+import { Program, run, startServer, TOKEN } from '../support/process.ts'
 import { until } from '../support/until.ts'
-import { wholeFile } from '../support/whole-file.ts'
+import { servedEmpty } from './support.ts'
 
 const env = { PLANTSTORE_TOKEN: TOKEN }
 /** More plants than one request of an import sends. */
 const MANY = manyPlants(12_000)
-
-interface Scene extends Server {
-  readonly folder: string
-}
-
-async function served(t: TestContext): Promise<Scene> {
-  const folder = tempFolder(t)
-  return { folder, ...(await startServer(t, folder)) }
-}
-
-let shared: Promise<Server> | undefined
-
-/** A folder, and the server that the tests of this file share, without plants. */
-async function servedEmpty(t: TestContext): Promise<Scene> {
-  shared ??= startServer(wholeFile, tempFolder(wholeFile))
-  const server = await shared
-  const headers = { Authorization: `Bearer ${TOKEN}` }
-  for (const id of plantsIn(server.storePath).keys())
-    await fetch(`${server.address}/plants/${id}`, { method: 'DELETE', headers })
-  return { folder: tempFolder(t), ...server }
-}
 
 suite('plantstore import and export through a service', () => {
   // test/cli/export.test.ts tests the other kinds of files, with the same code.
@@ -84,7 +63,7 @@ suite('plantstore import and export through a service', () => {
   })
 
   test('import in the given mode, and store nothing with --dry-run', async (t) => {
-    const { folder, address, storePath } = await served(t)
+    const { folder, address, storePath } = await servedEmpty(t)
     const path = join(folder, 'plants.ndjson')
     const imports = async (...flags: string[]) =>
       (await command(['import', path, '--url', address, ...flags], { env })).stderr
@@ -151,7 +130,8 @@ suite('plantstore import and export say what is wrong if', () => {
 
 suite('over a failing network', () => {
   test('an import continues once a killed service is back', async (t) => {
-    const { folder, address, program, storePath } = await served(t)
+    const folder = tempFolder(t)
+    const { address, program, storePath } = await startServer(t, folder)
     const args = ['import', '-', '--format', 'ndjson', '--url', address]
     const importing = new Program(t, args, { env, hasInput: true })
     const text = textOf('ndjson', MANY)
@@ -168,7 +148,7 @@ suite('over a failing network', () => {
   })
 
   test('an import gives up after --retry-time, says how far it got, and the same command completes it', async (t) => {
-    const { folder, address, storePath } = await served(t)
+    const { folder, address, storePath } = await servedEmpty(t)
     writePlantFile(join(folder, 'plants.ndjson'), MANY)
     const proxy = await cuttingProxy(t, address, { sent: 400_000 })
     const args = ['import', 'plants.ndjson', '--retry-time', '0s', '--url']
@@ -184,7 +164,7 @@ suite('over a failing network', () => {
   })
 
   test('an interrupted export fails, a stopped one ends, and neither leaves a file', async (t) => {
-    const { folder, address, storePath } = await served(t)
+    const { folder, address, storePath } = await servedEmpty(t)
     writePlantFile(join(folder, 'plants.ndjson'), MANY)
     await command(['import', 'plants.ndjson', '--store', `sqlite:${storePath}`], { cwd: folder })
     const cutting = await cuttingProxy(t, address, { received: 100_000 })

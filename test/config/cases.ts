@@ -110,14 +110,10 @@ export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[
   },
   oidcIssuer: {
     right: texts('https://id.example/realms/plants/', 'http://127.0.0.1:3000', 'http://[::1]:3000').right,
-    wrong: [
-      '',
-      ' https://id.example',
-      ...words`
-      id.example http://id.example http://127.0.0.1.example ftp://id.example https://me@id.example
-      https://id.example?a=b https://id.example/? https://id.example/#a
-    `,
-    ],
+    wrong: ['', ' https://id.example'].concat(
+      words`id.example http://id.example http://127.0.0.1.example ftp://id.example https://me@id.example`,
+      words`https://id.example?a=b https://id.example/? https://id.example/#a`,
+    ),
   },
   oidcAudience: {
     right: {

@@ -108,7 +108,10 @@ suite('GET /', () => {
   onService('redirects each client to the contract if the pages are switched off', { page: 'off' }, async (service) => {
     const { status, headers } = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
     assert.deepEqual([status, headers.location], [303, '/openapi.json'])
-    assert.equal(errorOf(await service.send('GET', '/page/page.js', FREE)), 40401)
+    for (const path of ['/page/page.js', '/docs', '/docs/page.js']) {
+      assert.equal(errorOf(await service.send('GET', path, FREE)), 40401, path)
+    }
+    assert.equal((await service.send('GET', '/openapi.json', FREE)).status, 200)
   })
 })
 

@@ -56,13 +56,6 @@ suite('the contract', () => {
       assertRefused(await service.send('GET', path, { ...FREE, headers: { 'If-None-Match': 'x' } }), 40003)
     }
   })
-
-  onService('is served without its page if the pages are switched off', { page: 'off' }, async (service) => {
-    for (const path of ['/docs', '/docs/page.js']) {
-      assert.equal(errorOf(await service.send('GET', path, FREE)), 40401, path)
-    }
-    assert.equal((await service.send('GET', '/openapi.json', FREE)).status, 200)
-  })
 })
 
 suite('/favicon.ico', () => {

@@ -3,23 +3,22 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { command } from '../support/commands.ts'
-import { plantsIn, tempFolder } from '../support/files.ts'
+import { plantsIn } from '../support/files.ts'
 import { notTestedHere } from '../support/not-tested.ts'
 import { PLANTS, writePlantFile } from '../support/plant-files.ts'
-import { Program, run, startServer, TOKEN } from '../support/process.ts'
+import { Program, run, TOKEN } from '../support/process.ts'
 import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
+import { servedEmpty } from './support.ts'
 
 const env = { PLANTSTORE_TOKEN: TOKEN }
 const TAGGED = PLANTS.filter(({ tag }) => tag === 'tree')
 
 async function filled(t: TestContext) {
-  const folder = tempFolder(t)
-  const server = await startServer(t, folder)
-  writePlantFile(join(folder, 'plants.csv'), PLANTS)
-  await command(['import', 'plants.csv', '--url', server.address], { cwd: folder, env })
+  const server = await servedEmpty(t)
+  writePlantFile(join(server.folder, 'plants.csv'), PLANTS)
+  await command(['import', 'plants.csv', '--url', server.address], { cwd: server.folder, env })
   return {
     ...server,
-    folder,
     ways: { http: ['--url', server.address], file: ['--store', `sqlite:${server.storePath}`] },
   }
 }
@@ -82,10 +81,9 @@ suite('plantstore delete', () => {
 })
 
 async function imported(t: TestContext, way: 'a service' | 'a store') {
-  const folder = tempFolder(t)
+  const { folder, address, storePath } = await servedEmpty(t)
   const file = join(folder, 'Liste größer.csv')
   writeFileSync(file, 'id,name\n1,Aloe\n2,Fern\n3,Moss\n')
-  const { address, storePath } = await startServer(t, folder)
   const to = way === 'a service' ? ['--url', address] : ['--store', `sqlite:${storePath}`]
   const call = (...args: string[]) => command([...args, ...to], { env })
   const { stderr } = await call('import', file)
