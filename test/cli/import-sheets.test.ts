@@ -14,6 +14,7 @@ import { SECRET } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
 import { inCommon, readAsPage, sheetPath } from '../support/sheets.ts'
 import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
+import { words } from '../support/words.ts'
 import { rowsOf, workbook, zip } from '../support/workbook.ts'
 
 const COUNTS = (added: number, unchanged: number, refused: number) =>
@@ -118,15 +119,9 @@ suite('plantstore import of a sheet', () => {
   })
 
   test('says what it does as the page does, and proposes nothing that would refuse most rows', async (t) => {
-    const rows = [
-      'id,Plant,Bed,Price',
-      'A-1,Abies,NA,1',
-      ',Climbers',
-      'A-2,Hoya,B,2',
-      'A-3,Rosa,B,3',
-      'A-4,Ilex,B,4',
-      'A-5,Acer,B,5',
-    ]
+    const rows = ['id,Plant,Bed,Price', 'A-1,Abies,NA,1', ',Climbers', 'A-2,Hoya,B,2', 'A-3,Rosa,B,3'].concat(
+      words`A-4,Ilex,B,4 A-5,Acer,B,5`,
+    )
     const { stderr } = await importing(t, 'a.csv', `${rows.join('\n')}\n`, '--columns', 'name=Plant,tag=Bed')
     for (const line of [
       'not kept: the columns "id", "Price"',

@@ -62,15 +62,8 @@ suite('on a terminal', () => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
     await run(t, ['import', 'plants.ndjson', ...STORE], { cwd: folder })
-    const { code, stdout } = await onTerminal(
-      t,
-      folder,
-      'copy',
-      '--from',
-      'sqlite:plants.db',
-      '--to',
-      'sqlite:other.db',
-    )
+    const copying = ['copy', '--from', 'sqlite:plants.db', '--to', 'sqlite:other.db']
+    const { code, stdout } = await onTerminal(t, folder, ...copying)
     for (const doing of ['copying', 'comparing']) {
       assert.match(stdout, new RegExp(`\\r\\[=* *\\] ${doing}: \\d+%, [\\d,]+ plants`), JSON.stringify(stdout))
     }

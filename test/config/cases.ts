@@ -98,10 +98,7 @@ export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[
       '0123456789abcdef\n',
       '====k7Qz-3fV0.pW9~mX',
       // Guessable tokens.
-      'aaaaaaaaaaaaaaaaaaaaaaaa',
-      'abababcdcdcdefefef',
-      'secret89secret89',
-      '0123456789abcdef',
+      ...words`aaaaaaaaaaaaaaaaaaaaaaaa abababcdcdcdefefef secret89secret89 0123456789abcdef`,
       'ZYXWVUTSRQPONMLKJIHGFEDCBA',
       // A secret of "plantstore token create", and a part of one.
       'ps_OtNFSrQZ08UQUjlzvjaTvbHFhTIzzZDx3wdOGDzU8Gg1XoNPl',

@@ -7,6 +7,7 @@ import { standingTime } from '../support/clock.ts'
 import { contract } from '../support/conforms.ts'
 import { untilStored } from '../support/import.ts'
 import { openImport, untilIdle } from '../support/long-work.ts'
+import { pluck } from '../support/pluck.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { onEmpty, onService } from '../support/service-tests.ts'
 import { as, createdToken, NEW, revoke } from '../support/tokens.ts'
@@ -72,17 +73,14 @@ suite('the audit log', () => {
     ] as const
     for (const [actor, address] of uses) log.write({ operation: 'createPlant', outcome: 'created', actor, address })
     const seen = lines.map((line) => JSON.parse(line) as { token: string; address: string })
-    const found = seen.map(({ token, address }) => [token, address])
     const expected = uses.map(([{ id }, address]) => [id, address])
-    assert.deepEqual(found, expected)
+    assert.deepEqual(pluck(seen, 'token', 'address'), expected)
   })
 
   onEmpty('has a line at the start of an import, and a line with its counts at the end', async (service) => {
     const rows = '{"id":1,"name":"a"}\n{"id":1,"name":"b"}\n{"id":2,"name":"c"}\nx\n'
-    const send = (path: string) =>
-      service.send('POST', path, { headers: { 'Content-Type': 'application/x-ndjson' }, body: rows })
-    const { headers } = await send('/plants/import')
-    await send('/plants/import?mode=update&dryRun=true')
+    const { headers } = await service.importFile(rows)
+    await service.importFile(rows, { query: '?mode=update&dryRun=true' })
     const none = { added: 0, updated: 0, unchanged: 0, refused: 0 }
     const real = { operation: 'importPlants', mode: 'add', dryRun: false, ...ME }
     const dry = { operation: 'importPlants', mode: 'update', dryRun: true, ...ME }

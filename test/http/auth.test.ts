@@ -18,15 +18,8 @@ const lastUseOf = async ({ store }: Service, { id }: Token): Promise<Date | unde
 
 suite('a request without a token', () => {
   onService('is 40101 with a challenge without an error, even if more is wrong', async (service) => {
-    for (const authorization of [
-      null,
-      '',
-      SECRET,
-      'Basic dXNlcjpwYXNz',
-      'Token abc',
-      'Bearerish abc',
-      'Digest x="y"',
-    ]) {
+    const others = ['Basic dXNlcjpwYXNz', 'Token abc', 'Bearerish abc', 'Digest x="y"']
+    for (const authorization of [null, '', SECRET, ...others]) {
       const answer = await service.create('not even JSON', { authorization })
       assert.equal(answer.status, 401, String(authorization))
       assert.equal(errorOf(answer), 40101, String(authorization))

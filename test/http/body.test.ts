@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import { gzipSync } from 'node:zlib'
 import { MIN_ID } from '../../src/domain/plant.ts'
 import { BODY_LIMIT } from '../../src/http/request/exchange.ts'
 import { assertConforms } from '../support/conforms.ts'
@@ -62,22 +61,15 @@ suite('the size of a body', () => {
 })
 
 suite('the media type or coding of a body', () => {
-  const PARAMETERS = [
-    ' charset=utf-16',
-    ' charset=iso-8859-1',
-    ' Charset="latin1"',
-    ' charset=utf-8; charset=latin1',
-    ' charset=utf-8; Charset=utf-8',
-    ' charset',
-    ' charset =utf-8',
-    ' x="a',
-    ' x="a"b',
-  ]
+  const CHARSETS = ['utf-16', 'iso-8859-1', 'utf-8; charset=latin1', 'utf-8; Charset=utf-8'].map(
+    (text) => `charset=${text}`,
+  )
+  const PARAMETERS = [...CHARSETS, 'Charset="latin1"', 'charset', 'charset =utf-8', 'x="a', 'x="a"b']
   const TYPES = [
     ...['', 'application/json, text/plain', 'text/plain; a=application/json', 'application/json application/json'],
     ...words`text/plain application/x-www-form-urlencoded application/jsonx application/json-patch+json application`,
     ...['application/merge-patch+json', 'application/json, application/json'],
-    ...PARAMETERS.map((parameter) => `application/json;${parameter}`),
+    ...PARAMETERS.map((parameter) => `application/json; ${parameter}`),
   ]
   const REFUSED: readonly Readonly<Record<string, string>>[] = [
     ...TYPES.map((type) => ({ 'Content-Type': type })),
@@ -96,22 +88,9 @@ suite('the media type or coding of a body', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  onEmpty('is 41501 with a Content-Encoding, because the service never decompresses a body', async (service) => {
-    const bomb = gzipSync(Buffer.alloc(2 ** 22, ' '))
-    assert.equal(errorOf(await service.create(bomb, { headers: { 'Content-Encoding': 'gzip' } })), 41501)
-  })
-
   onEmpty('may have every equivalent spelling', async (service) => {
-    const more = [
-      '',
-      '; charset=utf-8',
-      ';charset="UTF-8"',
-      ';',
-      '; ;',
-      ' ; x=y',
-      '; x="a;charset=latin1"; charset=utf-8',
-    ]
-    const quoted = ['; x="\\";"', '\t;\tcharset="\\utf-8"']
+    const more = ['', '; charset=utf-8', ';charset="UTF-8"', ';', '; ;', ' ; x=y']
+    const quoted = ['; x="a;charset=latin1"; charset=utf-8', '; x="\\";"', '\t;\tcharset="\\utf-8"']
     for (const type of ['Application/JSON', ...[...more, ...quoted].map((end) => `application/json${end}`)]) {
       assert.equal((await service.create(PLANT, { headers: { 'Content-Type': type } })).status, 200, type)
     }

@@ -25,19 +25,9 @@ suite('the value of If-Match and If-None-Match', () => {
     ['"W/"', ['"W/"']],
   ]
   const MALFORMED = [
-    '',
-    ' ',
-    ',',
-    ', ,',
-    '"a" "b"',
-    'W/ "a"',
-    '"a b"',
-    '"a\x7fb"',
-    '"a"; "b"',
-    '*, "a"',
-    '"a", *',
-    '"a", b',
-  ].concat(words`a " "a a" "a""b" 'a' w/"a" W/a W/ ** "a"x`)
+    ...['', ' ', ',', ', ,', '"a" "b"', 'W/ "a"', '"a b"', '"a\x7fb"', '"a"; "b"', '*, "a"', '"a", *', '"a", b'],
+    ...words`a " "a a" "a""b" 'a' w/"a" W/a W/ ** "a"x`,
+  ]
 
   test('is * or a list of entity tags (RFC 9110 section 8.8.3)', () => {
     for (const [text, tags] of VALID) assert.deepEqual(readEntityTags(text), tags, text)
