@@ -58,11 +58,7 @@ suite('the page at /docs, in a browser', () => {
   inBrowser('shows no contract of another program on the way', async (page, service, t) => {
     const portal = await Portal.start(t, service.port)
     portal.holdsUp = (_method, path) => path === '/openapi.json'
-    for (const name of [
-      'a portal with a page and 200',
-      'another program with JSON',
-      'a redirect to a portal',
-    ] as const) {
+    for (const name of ['a portal with a page and 200', 'another program with JSON', 'a redirect to a portal']) {
       portal.answer = FOREIGN[name]
       await page.goto(`${portal.address}/docs`)
       await page.getByRole('alert').getByText('not of Plantstore').waitFor()
@@ -163,11 +159,9 @@ suite('the page at /docs, in a browser', () => {
   })
 
   inBrowser('has a label for each control, and works by keyboard', async (page) => {
-    const unlabelled = await page
-      .locator('input, select, textarea')
-      .evaluateAll(
-        (found) => found.filter((control) => (control as { labels?: ArrayLike<unknown> }).labels?.length !== 1).length,
-      )
+    const count = (found: readonly unknown[]) =>
+      found.filter((control) => (control as { labels?: ArrayLike<unknown> }).labels?.length !== 1).length
+    const unlabelled = await page.locator('input, select, textarea').evaluateAll(count)
     assert.equal(unlabelled, 0)
     await page.locator('#getLiveness button').focus()
     await page.keyboard.press('Enter')

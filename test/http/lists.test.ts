@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { compareCodePoints } from '../../src/domain/plant-query.ts'
 import { TESTER } from '../support/actor.ts'
 import { nextOf, pagesFrom, plantsIn, put } from '../support/exchanges.ts'
+import { expectedTags } from '../support/expected.ts'
 import { pluck } from '../support/pluck.ts'
 import { assertRefused, emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
 import { onEmpty } from '../support/service-tests.ts'
@@ -274,11 +275,7 @@ suite('the list of tags', () => {
     const tags = ['', 'b', 'B', 'a', 'a', '\uffff', '\u{1f331}', 'é', 'e\u0301', undefined, 'b', 'a']
     for (const [id, tag] of tags.entries()) await service.create({ id, name: 'x', tag })
     const answer = await service.send('GET', '/tags')
-    const present = tags.filter((tag) => tag !== undefined)
-    const expected = [...new Set(present)]
-      .toSorted(compareCodePoints)
-      .map((tag) => ({ tag, plants: present.filter((other) => other === tag).length }))
-    assert.deepEqual(answer.json, expected)
+    assert.deepEqual(answer.json, expectedTags(tags.map((tag, id) => ({ id: BigInt(id), name: 'x', tag }))))
     assert.equal(answer.headers['cache-control'], 'private, no-cache')
     await service.send('DELETE', '/plants/0')
     assert.equal((await service.send('GET', '/tags')).body.includes('"tag":""'), false)
