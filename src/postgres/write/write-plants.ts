@@ -56,7 +56,8 @@ export class PlantTable {
   /** @returns the ids of the plants that it has written; the others were not as `before` */
   async write(run: Run, write: Write, swaps: readonly Swap[]): Promise<bigint[]> {
     const ids: bigint[] = []
-    // Two groups that lock the same plants in one order can not deadlock. The statement that inserts sorts by itself.
+    // Two groups that lock the same plants in one order can not deadlock. The statement that inserts sorts by itself. Of a
+    // small table, whose rows the plan reads in their own order, PostgreSQL may end one of two groups, which is made again.
     const inOrder = write === 'insert' ? swaps : swaps.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     for (const part of logParts(inOrder)) ids.push(...(await writePart(run, write, part)))
     return ids
