@@ -330,6 +330,22 @@ function undoTests(suite: Suite): void {
     assert.equal(await logOf(store).end(), end)
   })
 
+  suite('an undo in steps takes back what cancels itself out in one of them', async ({ store, plants }) => {
+    // Steps of the engines end between the deletes of these plants and their first creates.
+    for (const [i, count] of [130, 600].entries()) {
+      const [work, back] = [by(`work${i}`), undoing(`back${i}`, `work${i}`)]
+      const made = many(count, 'made')
+      for (const mode of ['add', 'delete', 'add'] as const) await store.importPlants(made, mode, work)
+      for (let round = 0; round < 2; round++) {
+        assert.deepEqual(await undo(store, `work${i}`, back), { restored: count, left: [] })
+        assert.deepEqual(await plants(), [])
+      }
+      await store.importPlants(made, 'add', work)
+      await undo(store, `work${i}`, back)
+      assert.deepEqual(await plants(), [])
+    }
+  })
+
   suite('an undo of what is not there is refused', async ({ store }) => {
     await assert.rejects(undo(store, 'none', undoing('back', 'none')), refusal(40402))
     await assert.rejects(undo(store, 'none', TESTER), refusal(40402))

@@ -125,7 +125,7 @@ interface Undoing {
   readonly part?: Part | undefined
   /** What this step does with a later change of the plant. */
   readonly later: Fate | undefined
-  /** Whether an earlier step of this undo has been at this change. The action may have gone on behind that step. */
+  /** Whether an earlier step of this undo has been at this change. False where the action has gone on since. */
   readonly isPassed: boolean
   /** The plant as it is now. */
   present(): NewPlant | undefined
@@ -154,24 +154,23 @@ export function decideUndo(
   }
   if (next === undefined) return 'restore'
   if (next === undo) return later === 'back' ? 'earlier' : 'restored'
-  const ofAction = () => {
-    if (undo === undefined || newest() !== undo) return 'earlier'
-    // Where the undo has only come down to this change, the plant is as the change had made it.
-    return later === 'back' || (!isPassed && isEqual(present(), after)) ? 'restore further' : 'earlier'
-  }
+  // Where the undo has come down to this change and no further, the plant is as the change had made it. There is no other
+  // trace of a step that took back changes which cancel each other out.
+  const isDue = undo !== undefined && (later === 'back' || (!isPassed && isEqual(present(), after)))
+  const ofAction = isDue ? 'restore further' : 'earlier'
   // Most changes of an action that follow each other need no look at all that follows.
-  if (next === action && (later === 'back' || newest() !== undo)) return ofAction()
+  if (next === action && (later === 'back' || (!isDue && newest() !== undo))) return ofAction
   const followers = all()
   if (followers.length === MOST_FOLLOWERS) {
     if (next !== action) return 'leave'
-    return followers.every((follower) => follower.action === action) ? ofAction() : 'earlier'
+    return followers.every((follower) => follower.action === action) ? ofAction : 'earlier'
   }
   const at = followers.findIndex((follower) => follower.action === undo)
   const earlier = at < 0 ? followers : followers.slice(0, at)
   if (isLeftLater(earlier, action)) return 'earlier'
   const holding = firstHolding(earlier)
   if (holding === undefined) return at < 0 ? 'restore' : 'restored'
-  return holding.action === action ? ofAction() : 'leave'
+  return holding.action === action ? ofAction : 'leave'
 }
 
 /** Whether an undo leaves a later change of the action. */

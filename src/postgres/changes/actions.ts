@@ -105,15 +105,13 @@ export async function planUndo(
   const [head] = (await run({ name: 'undo-head', text: HEAD, values: [action, undoId ?? null] })).rows
   if (head === undefined) throw noAction(action)
   if (head[0] === 't') throw actionGone(action)
-  const [, reachedBefore, first] = head
-  const isPassed = (number: bigint) =>
-    reachedBefore != null && first != null && number >= BigInt(reachedBefore) && number < BigInt(first)
+  const undoneTo = head[1] == null ? undefined : BigInt(head[1])
   const { changes, reached, isLast } = await rowChanges(run, action, from)
   const present = byId(await read(Array.from(new Set(changes.map(({ id }) => id)), (id) => ({ id }))))
   const followers = await followersOf(run, changes)
-  const isOvertaken = ({ next, newest }: Following = {}) =>
-    next !== undefined && next !== undoId && (next !== action || newest === undoId)
-  const overtaken = changes.filter((_change, i) => isOvertaken(followers[i]))
+  const isOvertaken = ({ id, after }: RowChange, { next, newest }: Following = {}) =>
+    next !== undefined && next !== undoId && (next !== action || newest === undoId || isEqual(present.get(id), after))
+  const overtaken = changes.filter((change, i) => isOvertaken(change, followers[i]))
   const all = overtaken.length === 0 ? new Map<RowChange, Follower[]>() : await allFollowersOf(run, overtaken)
   const targets = new Map<bigint, NewPlant | undefined>()
   const fates = new Map<bigint, Fate>()
@@ -125,7 +123,11 @@ export async function planUndo(
     const later = fates.get(id)
     const asked = { next, newest: () => (later === 'back' ? undoId : newest), all: () => all.get(change) ?? [] }
     const who = { action, undo: undoId, part: author.part }
-    const where = { later, isPassed: isPassed(change.number), present: () => present.get(id) }
+    const where = {
+      later,
+      isPassed: undoneTo !== undefined && change.number >= undoneTo,
+      present: () => present.get(id),
+    }
     const decision = decideUndo(asked, change, { ...who, ...where })
     if (decision === 'leave') {
       const isBack = undoId !== undefined && targets.has(id)
@@ -152,8 +154,9 @@ function swapsTo(
   })
 }
 
-const HEAD = `SELECT is_partial, (SELECT undone_to FROM actions WHERE id = $2),
-    (SELECT min(number) FROM action_rows WHERE action = $2)
+/** With where an undo has gone down to, unless the action has gone on since it began. */
+const HEAD = `SELECT is_partial, (SELECT undone_to FROM actions WHERE id = $2
+      AND (SELECT min(number) FROM action_rows WHERE action = $2) > (SELECT max(number) FROM action_rows WHERE action = $1))
   FROM actions WHERE id = $1 AND EXISTS (SELECT FROM action_rows WHERE action = $1)`
 export const UNDONE = 'UPDATE actions SET undone_to = least(undone_to, $2::bigint) WHERE id = $1'
 

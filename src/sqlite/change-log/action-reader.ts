@@ -90,8 +90,8 @@ export function undoStep(
   restore: (change: UndoneChange) => void = () => {},
 ): UndoStep & { readonly position: number } {
   const number = mustHaveAll(statements, action)
-  const { 0: first, 1: reached } = statements.get(PASSED, undo ?? null) ?? {}
-  const isPassed = (at: number) => reached != null && at >= Number(reached) && at < Number(first)
+  const reached = statements.get(REACHED, undo ?? null, action)?.[0]
+  const isPassed = (at: number) => reached != null && at >= Number(reached)
   /** What this step does with plants, whose changes may have no row yet. */
   const fates = new Map<bigint, Fate>()
   const targets = new Map<bigint, NewPlant | undefined>()
@@ -133,7 +133,9 @@ export function undoStep(
   return { restored, left, next: isLast ? undefined : String(position), position }
 }
 
-const PASSED = 'SELECT first_position, undone_to FROM actions WHERE id = ?'
+/** Down to where an undo has gone, unless the action has gone on since it began. */
+const REACHED = `SELECT undone_to FROM actions WHERE id = ?1
+  AND first_position > (SELECT last_position FROM actions WHERE id = ?2)`
 const ROW = `SELECT position, ids, name, tag, plants FROM action_rows JOIN changes USING (position)
   WHERE action = ? AND position < ? ORDER BY position DESC LIMIT 1`
 
