@@ -62,10 +62,7 @@ suite('plantstore import into a store', () => {
     assert.match(json.stdout, listed)
     writeFileSync(join(folder, 'c.csv'), 'Name,Bed\nFern,shade\nMossy rok,shade\n')
     const sheet = ['import', 'c.csv', '--columns', 'name=Name,tag=Bed', '--dry-run', '--duplicates']
-    for (const [ids, what] of [
-      ['assign', 'left out with'],
-      ['assignAll', 'would add a plant with'],
-    ] as const) {
+    for (const [ids, what] of Object.entries({ assign: 'left out with', assignAll: 'would add a plant with' })) {
       const looked = await command([...sheet, '--ids', ids], { cwd: folder })
       assert.ok(looked.stderr.includes(`\n1 row ${what} the name and tag of a stored one\n`), looked.stderr)
       assert.match(looked.stderr, /^line 3: looks like plant 8, "Mossy rock"\n1 row would add a plant that/m)

@@ -71,10 +71,8 @@ suite('plantstore import and export through a service', () => {
     assert.match(await imports('--dry-run'), /^dry run, nothing was stored: 12,000 added,/m)
     assert.equal(plantsIn(storePath).size, 0)
     assert.match(await imports(), /^done: 12,000 added,/m)
-    writePlantFile(
-      path,
-      MANY.slice(0, 10).map((plant) => ({ ...plant, name: 'changed' })),
-    )
+    const changed = MANY.slice(0, 10).map((plant) => ({ ...plant, name: 'changed' }))
+    writePlantFile(path, changed)
     assert.match(await imports('--mode', 'update', '--dry-run'), /: 0 added, 10 updated,/)
     assert.match(await imports('--mode', 'update'), /^done: 0 added, 10 updated,/)
     assert.equal(plantsIn(storePath).get(9n)?.name, 'changed')

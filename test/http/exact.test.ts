@@ -98,10 +98,7 @@ suite('the texts of a plant', () => {
   onEmpty('are refused with U+0000 or a lone surrogate, in name and tag, in every escaped form', async (service) => {
     const texts = ['\\u0000', 'a\\u0000b', '\\ud800', '\\uDFFF', 'a\\udc00\\ud800', '\\ud83c', '\\ud800\\ud83c\\udf31']
     for (const bad of texts) {
-      for (const [member, other] of [
-        ['name', 'tag'],
-        ['tag', 'name'],
-      ] as const) {
+      for (const [member, other] of Object.entries({ name: 'tag', tag: 'name' })) {
         const answer = await service.create(`{"id":1,"${member}":"${bad}","${other}":"fine"}`)
         assertRefused(answer, 40002, `${member} must not contain U+0000 or a lone surrogate`)
       }

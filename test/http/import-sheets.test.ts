@@ -234,10 +234,7 @@ suite('an import that assigns ids', () => {
       { line: 3, plant: { id: 12, name: 'Acer palmtum', tag: '1' } },
       { line: 4, plant: { id: 13, name: 'Hosta sieboldiana', tag: '2' } },
     ]
-    for (const [ids, counts] of [
-      ['assign', [4, 1, 0]],
-      ['assignAll', [5, 0, 0]],
-    ] as const) {
+    for (const [ids, counts] of Object.entries({ assign: [4, 1, 0], assignAll: [5, 0, 0] })) {
       const answer = await send(service, `${NAMES}&ids=${ids}&dryRun=true&duplicates=true`, file)
       const { duplicates, duplicateRows, similarRows, assignedRows } = reportOf(answer)
       assert.deepEqual(countsOf(answer), counts)

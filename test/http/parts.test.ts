@@ -160,10 +160,7 @@ suite('a service with a public view', () => {
   })
 
   test('lets no shared cache keep an answer, and no search engine list one unless it is told so', async () => {
-    for (const [index, robots] of [
-      ['off', 'noindex'],
-      ['on', undefined],
-    ] as const) {
+    for (const [index, robots] of Object.entries({ off: 'noindex', on: undefined })) {
       const service = await emptyService({ public: 'all', publicIndex: index })
       await open(service)
       for (const path of ['/plants', '/plants/1', '/tags', '/tokens/self']) {

@@ -43,11 +43,8 @@ suite('the requests of one connection', () => {
     assert.equal(await left(), '1')
   })
 
-  for (const [behind, last] of [
-    [64, []],
-    [65, [429]],
-    [4000, [429]],
-  ] as const) {
+  for (const behind of [64, 65, 4000]) {
+    const last = behind > 64 ? [429] : []
     onService(`are answered in order, at most 64 behind one in progress, where ${behind} come`, async (service) => {
       await service.create({ id: 0, name: 'so that the token is known' })
       const release = await service.under.lock()

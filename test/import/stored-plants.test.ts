@@ -39,6 +39,10 @@ const added = (names: readonly string[], first = 0) => ({
   results: names.map(() => 'added' as const),
 })
 
+/** The rows of a report, by their lines. */
+const listed = (ids: Readonly<Record<number, bigint>>) =>
+  Object.entries(ids).map(([line, id]) => ({ line: Number(line), id }))
+
 suite('the search for duplicates', () => {
   test('reads the store once for so many rows, and finds the same as for all rows at once', async () => {
     const names = Array.from({ length: 90 }, (_, i) => `plant ${i}`)
@@ -75,10 +79,7 @@ suite('the search for duplicates', () => {
     })
     const { batch, results } = added(['a', 'b'])
     await finder.add(batch, results)
-    const duplicateRows = [
-      { line: 1, id: 1n },
-      { line: 2, id: 4n },
-    ]
+    const duplicateRows = listed({ 1: 1n, 2: 4n })
     assert.deepEqual(await finder.end(), { duplicates: 2, duplicateRows })
   })
 
@@ -90,10 +91,7 @@ suite('the search for duplicates', () => {
     const coming = [plant(10, `${long}b`), plant(11, `${long}a`), plant(12, long), { ...plant(13, long), tag: 'b' }]
     const results = coming.map(() => 'added' as const)
     await finder.add({ plants: coming, lines: [1, 2, 3, 4], refused: [] }, results)
-    const duplicateRows = [
-      { line: 2, id: 1n },
-      { line: 4, id: 2n },
-    ]
+    const duplicateRows = listed({ 2: 1n, 4: 2n })
     assert.deepEqual(await finder.end(), { duplicates: 2, duplicateRows })
   })
 
@@ -101,12 +99,7 @@ suite('the search for duplicates', () => {
     const { finder } = finderOf({ maxListed: 4 })
     const { batch, results } = added(['plant 9', 'plant 1', 'x', 'plant 9', 'plant 9', 'plant 2'])
     await finder.add(batch, results)
-    const duplicateRows = [
-      { line: 1, id: 9n },
-      { line: 2, id: 1n },
-      { line: 4, id: 59n },
-      { line: 5, id: 59n },
-    ]
+    const duplicateRows = listed({ 1: 9n, 2: 1n, 4: 59n, 5: 59n })
     assert.deepEqual(await finder.end(), { duplicates: 5, duplicateRows })
   })
 })
@@ -157,20 +150,16 @@ suite('a row is like a stored plant', () => {
     const found = await finderOf(numbered(20_000, nameOf), rows).find(new Set())
     assert.ok(process.cpuUsage(before).user < 20e6)
     assert.ok(found.filter(({ line, plant }) => plant.id === BigInt(line * 17)).length > 900)
-    const equal = finderOf(
-      numbered(300, () => 'Rosa alva'),
-      Array.from({ length: 300 }, () => 'Rosa alba'),
-    )
+    const alike = numbered(300, () => 'Rosa alva')
+    const equal = finderOf(alike, Array(300).fill('Rosa alba'))
     assert.equal((await equal.find(new Set([7n]))).length, 299)
   })
 
   test('within a bounded time for names of any length, of which many are alike', async () => {
     const nameOf = (i: number) => `${i % 2 === 0 ? 'ab' : 'ba'}`.repeat(499)
     const before = process.cpuUsage()
-    const finder = finderOf(
-      numbered(20_000, nameOf),
-      Array.from({ length: 1000 }, (_, i) => nameOf(i)),
-    )
+    const names = Array.from({ length: 1000 }, (_, i) => nameOf(i))
+    const finder = finderOf(numbered(20_000, nameOf), names)
     await finder.find(new Set())
     // All comparisons would take hours.
     assert.ok(process.cpuUsage(before).user < 20e6)
@@ -274,11 +263,7 @@ suite('the ids of an earlier import of a file', () => {
     ]) {
       const [one = '', two = ''] = cells
       keep([7n, one, 'Rosa'], [8n, two, 'Aloe'])
-      const rows = [
-        { row: 2, id: undefined },
-        { row: 3, id: undefined },
-        { row: 4, id: undefined },
-      ]
+      const rows = [2, 3, 4].map((row) => ({ row, id: undefined }))
       assert.deepEqual(recall('list.csv', COLUMNS, rows, adding([4, two, 'Aloe vera'])), [], cells.join())
     }
   })
