@@ -71,7 +71,8 @@ export class KnownPlants {
     return [...this.actions.values()].filter(({ undoes }) => undoes === id).map((undo) => undo.id)
   }
 
-  plan(action: string, undo: string | undefined): UndoPlan {
+  /** @param hasStopped whether the undo has stopped on the way back, maybe between two changes of a plant */
+  plan(action: string, undo: string | undefined, hasStopped = false): UndoPlan {
     const left: bigint[] = []
     const ways = new Map<bigint, readonly State[]>()
     let [restored, again] = [0, 0]
@@ -94,7 +95,8 @@ export class KnownPlants {
       }
       if (isLeft) left.push(id)
       // An undo that has been here, and not stopped on the way, has nothing left to do.
-      if (way.length > 0 && (isNew || !isEqual(way.at(-1), this.plants.get(id)))) ways.set(id, way)
+      const isDone = !isNew && !hasStopped && isEqual(way.at(-1), this.plants.get(id))
+      if (way.length > 0 && !isDone) ways.set(id, way)
     }
     return { restored, again, left: left.sort(byNumber), ways }
   }

@@ -90,7 +90,7 @@ export async function brokenUndo(
   await learn(real.store, known, name, plan, first.next === undefined)
   await meanwhile()
   if (how === 'goes on') add(report, first)
-  else plan = known.plan(id, name.id)
+  else plan = known.plan(id, name.id, true)
   const { actions } = real.store
   if (how !== 'goes on' || first.next !== undefined)
     await walk(actions, id, actor, report, how === 'goes on' ? first.next : undefined)
