@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { type Migration, pendingMigrations, readMigrations } from '../src/base/migrations.ts'
+import { type Migration, pendingMigrations, readMigrations, statementsOf } from '../src/base/migrations.ts'
 import { OperatorError } from '../src/base/operator-error.ts'
 import { APPLICATION_ID, openWriter } from '../src/sqlite/connection.ts'
 import { migrate } from '../src/sqlite/open/prepare-file.ts'
@@ -195,4 +195,19 @@ test('a store is created as a whole or not at all, and leftovers of a crash do n
   const { 'plants.db': made, ...others } = snapshot(folder)
   assert.deepEqual(others, before)
   assert.match(made ?? '', /mode 600/)
+})
+
+test('a file of SQL is split into statements, whatever its strings and comments contain', () => {
+  const sql = `
+    -- A comment; with a semicolon and an apostrophe's end.
+    CREATE TABLE a (b text DEFAULT ';''"'); /* another; one */
+    CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN x; y := '$$'; END $body$;
+    SELECT $1, "a;b", 1 - 2 / 3;;
+    SELECT 'the last'`
+  assert.deepEqual(statementsOf(sql), [
+    `CREATE TABLE a (b text DEFAULT ';''"')`,
+    "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN x; y := '$$'; END $body$",
+    'SELECT $1, "a;b", 1 - 2 / 3',
+    "SELECT 'the last'",
+  ])
 })

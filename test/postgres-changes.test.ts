@@ -12,7 +12,7 @@ import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { openPostgres, openStore } from './support/open-postgres.ts'
 import { OpenTransaction } from './support/open-transaction.ts'
-import { newDatabase, plantsOf, query } from './support/postgres.ts'
+import { newDatabase, plantsOf, query, untilLockedOut } from './support/postgres.ts'
 import { PostgresServer } from './support/postgres-server.ts'
 import { plant } from './support/store-under-test.ts'
 import { settled, until } from './support/until.ts'
@@ -39,15 +39,12 @@ class Reader {
   }
 }
 
-async function openReader(
-  t: TestContext,
-  url?: string,
-): Promise<{ url: string; store: PostgresStore; reader: Reader }> {
-  const address = url ?? (await newDatabase(t))
-  const store = await openStore(t, address)
+async function openReader(t: TestContext, own?: string) {
+  const url = own ?? (await newDatabase(t))
+  const store = await openStore(t, url)
   const reader = new Reader(store)
   await reader.more()
-  return { url: address, store, reader }
+  return { url, store, reader }
 }
 
 /** A reader that begins now must read the same entries, at the same positions. */
@@ -101,11 +98,7 @@ test('PostgreSQL: the end of the log is its last tick, behind any number of tick
 test('PostgreSQL: changes of one plant by an older transaction after a younger one are in their order', async (t) => {
   for (const readsBetween of [true, false]) {
     const { url, store, reader } = await openReader(t)
-    const [before, middle, after] = ['before', 'middle', 'after'].map((name) => plant(7n, name)) as [
-      NewPlant,
-      NewPlant,
-      NewPlant,
-    ]
+    const [before, middle, after] = [plant(7n, 'before'), plant(7n, 'middle'), plant(7n, 'after')]
     await createPlant(store, before)
     const older = await OpenTransaction.begin(t, url)
     await older.create(one)
@@ -150,8 +143,7 @@ test('PostgreSQL: a group has an entry for each plant that it updates, and none 
   const [ninth, ...news] = [plant(9n), ...plants.map(({ id }) => plant(id, 'new'))] as const
   // The first write is under way alone; the others share the next group, which waits for the lock.
   const writes = Promise.all([replace(store, ninth), ...news.map((each) => replace(store, each))])
-  const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-  await until(async () => (await query(url, waiting)).length === 1, 'the group waits for no lock')
+  await untilLockedOut(url, 1)
   await open.sql('COMMIT')
   await writes
   await reader.more()

@@ -77,10 +77,9 @@ function namesIn(reader: QueryReader): number {
 }
 
 test('plants without words, which come and go alone, leave the index whole', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
   const faults: unknown[] = []
   const remote = { ...IDLE.remote, rebuild: async (...fault: unknown[]) => void faults.push(fault) }
-  const { store } = await openSqlite(t, { path, startFollower: () => ({ ...IDLE, remote }) })
+  const { path, store } = await openSqlite(t, { startFollower: () => ({ ...IDLE, remote }) })
   await importAll(store, MANY.slice(0, 1200))
   const indexer = new Indexer(path)
   cleanUp(t, () => indexer.close())
@@ -106,13 +105,12 @@ test('plants without words, which come and go alone, leave the index whole', asy
 const NAME = 'Monstera deliciosa Liebmann 18'
 
 test('without an index a search by id reads 50,000 plants, and other searches are 50301', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
   const many = Array.from({ length: 51_000 }, (_, i) => plant(BigInt(i), i < 50_500 ? NAME : 'Aloe'))
   // Commands do not wait for the index.
-  const command = await openSqlite(t, { path, serving: false })
+  const command = await openSqlite(t, { serving: false })
   await importAll(command.store, many)
   await command.store.close()
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const { path, store } = await openSqlite(t, { path: command.path, startFollower: () => IDLE })
   const page = (words: string[], query: Partial<PlantQuery> = {}) =>
     store.listPlants({ tags: [], words, order: 'id', after: undefined, ...query }, 1000)
   const aloes = many.slice(50_500)
@@ -207,11 +205,10 @@ test('an import beside a service waits while the index has too much of it to tak
   await sleep(200)
   const present = await store.countPlants()
   assert.ok(!isDone && present < 6000, `${present} plants were imported`)
-  const follow = () => {
+  await until(() => {
     indexAll(path)
     return isDone
-  }
-  await until(follow, 'the command never goes on')
+  }, 'the command never goes on')
   await imported
 })
 

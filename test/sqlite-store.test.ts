@@ -3,11 +3,9 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
-import { SqliteStore } from '../src/sqlite/store.ts'
 import { storeSuite } from './store-suite.ts'
 import { TESTER } from './support/actor.ts'
 import { replacePlant } from './support/change-plant.ts'
-import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { plantsIn, tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
@@ -25,18 +23,13 @@ test('SQLite: changes beyond the queue are refused and not stored', async (t) =>
   assert.equal((await plants()).length, 10)
 })
 
-const options = { serving: true, create: true, maxWaiting: 100, onFatal: () => {} }
-
 test('SQLite: a new store is readable by its owner alone', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const store = await SqliteStore.open(path, options)
-  cleanUp(t, () => store.close())
+  const { path } = await openSqlite(t)
   for (const suffix of ['', '-wal', '.lock']) assert.equal(statSync(path + suffix).mode & 0o777, 0o600)
 })
 
 test('SQLite: closing a store checkpoints its log and leaves one file', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const store = await SqliteStore.open(path, options)
+  const { path, store } = await openSqlite(t)
   await createPlant(store, plant(1n))
   await store.close()
   assert.equal(statSync(`${path}-wal`, { throwIfNoEntry: false }), undefined)
@@ -44,11 +37,8 @@ test('SQLite: closing a store checkpoints its log and leaves one file', async (t
 })
 
 test('SQLite: repeated reads return the writes of another process', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const store = await SqliteStore.open(path, options)
-  cleanUp(t, () => store.close())
-  const other = await SqliteStore.open(path, { ...options, serving: false })
-  cleanUp(t, () => other.close())
+  const { path, store } = await openSqlite(t)
+  const { store: other } = await openSqlite(t, { path, serving: false })
   for (let i = 0; i < 20; i++) {
     const one = plant(1n, `version ${i}`)
     await replacePlant(other, one, NO_EXPECTATION, TESTER)
@@ -58,9 +48,7 @@ test('SQLite: repeated reads return the writes of another process', async (t) =>
 })
 
 test('SQLite: a row that violates the schema fails alone', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const store = await SqliteStore.open(path, options)
-  cleanUp(t, () => store.close())
+  const { path, store } = await openSqlite(t)
   const noText = Object.assign(plant(2n), { name: Buffer.from('bytes') })
   const creates = [plant(1n), noText, plant(3n)].map((one) => createPlant(store, one))
   const [, refused] = await Promise.allSettled(creates)
@@ -74,7 +62,7 @@ test('SQLite: names of files with characters that are special to SQLite work lik
     const before = process.cwd()
     process.chdir(folder)
     try {
-      const store = await SqliteStore.open(name, options)
+      const { store } = await openSqlite(t, { path: name })
       await createPlant(store, plant(1n))
       await store.close()
     } finally {

@@ -5,7 +5,7 @@ import { CITUS_BUILD_VARIABLE, CITUS_VARIABLE, CitusCluster } from '../support/c
 import { cleanUp } from '../support/clean-up.ts'
 import { createDatabase, query } from '../support/postgres.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
-import { serveStore, TOKEN } from '../support/process.ts'
+import { run, serveStore, TOKEN } from '../support/process.ts'
 
 /** Milliseconds after which every request must succeed again once the worker is back. */
 const RECOVERY = 5000
@@ -16,15 +16,17 @@ const SERVED = 0.9
 /** The most sessions on the coordinator: those of the pool, and those that the service has given up. */
 const MAX_SESSIONS = 20
 
-interface Outage {
-  readonly name: string
-  readonly begin: (worker: PostgresServer) => Promise<void>
-  readonly end: (worker: PostgresServer) => Promise<void>
-}
-
-const OUTAGES: readonly Outage[] = [
-  { name: 'is down', begin: (worker) => worker.stop('SIGKILL'), end: (worker) => worker.start() },
-  { name: 'hangs', begin: async (worker) => worker.pause(), end: async (worker) => worker.resume() },
+const OUTAGES = [
+  {
+    name: 'is down',
+    begin: (worker: PostgresServer) => worker.stop('SIGKILL'),
+    end: (worker: PostgresServer) => worker.start(),
+  },
+  {
+    name: 'hangs',
+    begin: (worker: PostgresServer) => worker.pause(),
+    end: (worker: PostgresServer) => worker.resume(),
+  },
 ]
 
 suite('while a worker', () => {
@@ -160,3 +162,18 @@ function send(method: string, url: string, body?: string): Promise<Response> {
   const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
   return fetch(url, { method, headers, ...(body === undefined ? {} : { body }) })
 }
+
+test('the start refuses a worker that could lose acknowledged writes, by its name and setting', async (t) => {
+  const cluster = await CitusCluster.create(process.env[CITUS_BUILD_VARIABLE] ?? '')
+  cleanUp(t, () => cluster.close())
+  process.env[CITUS_VARIABLE] = cluster.url()
+  const url = await createDatabase(() => {})
+  const [worker] = cluster.workers
+  for (const setting of ['fsync', 'synchronous_commit']) {
+    await worker?.stop()
+    await worker?.start([`${setting}=off`])
+    const { code, stderr } = await run(t, ['serve', '--port', '0'], { env: { PLANTSTORE_STORE: url } })
+    assert.equal(code, 1, stderr)
+    assert.match(stderr, new RegExp(`the worker 127\\.0\\.0\\.1:${worker?.port} has ${setting} off`))
+  }
+})

@@ -22,7 +22,7 @@ import { tempFolder } from '../support/files.ts'
 import { isRoot, notTestedHere } from '../support/not-tested.ts'
 import { contentOf, KINDS, manyPlants, PLANTS, textOf } from '../support/plant-files.ts'
 import { type Outcome, type ProgramOptions, run } from '../support/process.ts'
-import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
+import { diskTest, fillDisk } from '../support/small-disk.ts'
 
 interface Scene {
   readonly folder: string
@@ -201,9 +201,7 @@ suite('the file that plantstore export writes', () => {
     assert.match((await exports(['locked/plants.csv'], under && { under })).stderr, /permission denied/)
   })
 
-  test('is removed when the disk is full, and the command says so', async (t) => {
-    const disk = smallDisk(t)
-    if (disk === undefined) return notTestedHere(t, `an export to a full disk, ${NO_DISK}`)
+  diskTest('is removed when the disk is full, and the command says so', async (t, disk) => {
     const { exports } = await withPlants(t, manyPlants(20_000))
     fillDisk(disk)
     const { code, stderr } = await exports([join(disk, 'plants.csv')])

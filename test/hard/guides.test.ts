@@ -24,6 +24,8 @@ cp -R "${ROOT}client/package.json" "${ROOT}client/dist" node_modules/plantstore-
 const FIRST_TOKEN = '$(cat data/plants.db.first-token)'
 const STARTED = `start-service > /dev/null; TOKEN=${FIRST_TOKEN}\n`
 
+const CREATE = `curl -s http://127.0.0.1:8080/plants -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d`
+
 /** A test that needs curl, and perhaps another command. */
 function guideTest(title: string, work: (t: TestContext) => Promise<void>, command = 'curl'): void {
   test(title, async (t) => {
@@ -87,14 +89,12 @@ followTest('every line of Using the API works, in order', 'docs/guides/using-the
     '{"id":3,"name":"Café-Baum","tag":"crop"}',
     '{"id":4,"name":"Ginkgo biloba"}',
   ]
-  const create = `curl -s http://127.0.0.1:8080/plants -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d`
-  const before = STARTED + plants.map((plant) => `${create} '${plant}'`).join('\n')
+  const before = STARTED + plants.map((plant) => `${CREATE} '${plant}'`).join('\n')
   return { before, own: { 'ps_...': '$TOKEN' } }
 })
 
 followTest('every line of Follow the changes works, in order', 'docs/guides/follow-the-changes.md', () => {
-  const create = `curl -s http://127.0.0.1:8080/plants -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d`
-  const before = `${STARTED}${create} '{"id":2,"name":"Ficus lyrata","tag":"houseplant"}'`
+  const before = `${STARTED}${CREATE} '{"id":2,"name":"Ficus lyrata","tag":"houseplant"}'`
   return { before, own: { 'ps_...': '$TOKEN' } }
 })
 
@@ -296,10 +296,10 @@ const RUN_BY: Readonly<Record<string, string>> = {
   [`${CLIENTS} python`]: 'guides.test.ts',
   [`${CLIENTS} java`]: 'guides.test.ts',
   [`${SCALE_OUT} sql`]: 'guides.test.ts',
-  [`${SCALE_OUT} nginx`]: 'scale-out.test.ts',
+  [`${SCALE_OUT} nginx`]: 'postgres-instances.test.ts',
   'docs/guides/webhooks.md js': 'webhooks/guide.test.ts',
   'docs/guides/webhooks.md python': 'webhooks/guide.test.ts',
-  'docs/guides/backup-and-restore.md bash': 'upkeep/backup-hook.test.ts',
+  'docs/guides/backup-and-restore.md bash': 'upkeep/scheduled-backups.test.ts',
   'docs/guides/below-a-path.md nginx': 'packages/below-path.check.ts',
   [`${SETTING_UP} nginx`]: 'guides.test.ts',
 }

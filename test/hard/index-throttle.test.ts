@@ -33,6 +33,14 @@ const idsAlone = (plants: readonly NewPlant[]) => plants.map(({ id }) => ({ id, 
 /** More work than one token may have. */
 const LARGE = 300_000
 
+/** A store whose index, which is complete, takes its further steps when the test wants. */
+async function openStepped(t: TestContext) {
+  const index = steppedIndex()
+  const { store } = await openSqlite(t, { startFollower: index.start })
+  while (!index.step().isDone);
+  return { store, index }
+}
+
 /** An index whose followers a test plays. */
 function followedIndex(t: TestContext) {
   const started: FollowerEvents[] = []
@@ -66,9 +74,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 test('a token whose plants are not indexed yet waits, and delays neither writes nor searches of others', async (t) => {
-  const index = steppedIndex()
-  const { store } = await openSqlite(t, { startFollower: index.start })
-  while (!index.step().isDone);
+  const { store, index } = await openStepped(t)
   await store.importPlants(much(1), 'add', ATTACKER)
   const waiting = [
     store.importPlants(much(2), 'add', ATTACKER),
@@ -86,22 +92,17 @@ test('a token whose plants are not indexed yet waits, and delays neither writes 
   while (!index.step().isDone);
   const found = await listAll(store, { words: ['moss'] })
   assert.deepEqual(found, [plant(99n, 'moss'), plant(100n, 'moss')])
-  let isDone = false
-  const all = Promise.all(waiting).then(() => {
-    isDone = true
-  })
-  const follow = () => {
+  const all = Promise.all(waiting)
+  await until(async () => {
     index.step()
-    return isDone
-  }
-  await until(follow, 'the writes of the token never begin')
+    return isSettled(all)
+  }, 'the writes of the token never begin')
   await all
   assert.equal(await store.countPlants(), 853)
 })
 
 test('patches and deletes wait for the index by the size of their plants, like creates of them', async (t) => {
-  const index = steppedIndex()
-  const { store } = await openSqlite(t, { startFollower: index.start })
+  const { store, index } = await openStepped(t)
   const full = fullPlants(80, { unit: '🌵' })
   await store.importPlants(full, 'add', TESTER)
   while (!index.step().isDone);
@@ -115,18 +116,16 @@ test('patches and deletes wait for the index by the size of their plants, like c
     .map((change) => change.then(() => done++))
   for (let i = 0n; i < 20n; i++) await replacePlant(store, plant(100n + i), NO_EXPECTATION, OTHER)
   assert.ok(done <= 60, `${done} changes did not wait`)
-  const follow = () => {
+  await until(() => {
     index.step()
     return done === changes.length
-  }
-  await until(follow, 'the changes never begin')
+  }, 'the changes never begin')
   await Promise.all(changes)
   assert.equal(await store.countPlants(), 60)
 })
 
 test('patches of small plants do not wait for the index, whatever a patch may be', async (t) => {
-  const index = steppedIndex()
-  const { store } = await openSqlite(t, { startFollower: index.start })
+  const { store, index } = await openStepped(t)
   const small = Array.from({ length: 500 }, (_, i) => plant(BigInt(i)))
   await store.importPlants(small, 'add', TESTER)
   while (!index.step().isDone);
@@ -135,8 +134,7 @@ test('patches of small plants do not wait for the index, whatever a patch may be
 })
 
 test('deletes by ids alone are charged by the stored plants', async (t) => {
-  const index = steppedIndex()
-  const { store } = await openSqlite(t, { startFollower: index.start })
+  const { store, index } = await openStepped(t)
   const small = Array.from({ length: 1500 }, (_, i) => plant(BigInt(i)))
   await store.importPlants([...small, ...much(2)], 'add', TESTER)
   while (!index.step().isDone);
@@ -154,9 +152,7 @@ test('deletes by ids alone are charged by the stored plants', async (t) => {
 })
 
 test('a search leaves much text to the index, and finds its last word', async (t) => {
-  const index = steppedIndex()
-  const { store } = await openSqlite(t, { startFollower: index.start })
-  while (!index.step().isDone);
+  const { store, index } = await openStepped(t)
   await store.importPlants(much(1), 'add', ATTACKER)
   const search = listAll(store, { words: ['last1'] })
   // The same thread answers these, in longer than the search would take to look the plants up.
@@ -167,10 +163,7 @@ test('a search leaves much text to the index, and finds its last word', async (t
 })
 
 test('a search that has too much text to look up is 50301, and is answered once the index has the text', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const index = steppedIndex()
-  const { store } = await openSqlite(t, { path, startFollower: index.start })
-  while (!index.step().isDone);
+  const { store, index } = await openStepped(t)
   for (const round of [1, 2, 3]) await store.importPlants(much(round), 'add', { id: `tok_${round}`, name: '' })
   await assert.rejects(listAll(store, { words: ['last2'], order: 'name' }), refusal(50301))
   assert.equal((await listAll(store)).length, 1200)
@@ -179,26 +172,20 @@ test('a search that has too much text to look up is 50301, and is answered once 
 })
 
 test('changes of one token run ahead of the index by 4,000 plants, however many it sends', async (t) => {
-  const index = steppedIndex()
-  const { store } = await openSqlite(t, { startFollower: index.start })
-  while (!index.step().isDone);
+  const { store, index } = await openStepped(t)
   const many = Array.from({ length: 20_000 }, (_, i) => plant(BigInt(i), `Monstera deliciosa number ${i}`))
   const imports: Promise<unknown>[] = []
   for (let i = 0; i < many.length; i += 500) {
     imports.push(store.importPlants(many.slice(i, i + 500), 'add', ATTACKER))
   }
   const all = Promise.all(imports)
-  let [isDone, indexed, most] = [false, 0, 0]
-  const ended = all.then(() => {
-    isDone = true
-  })
-  const follow = async () => {
+  let [indexed, most] = [0, 0]
+  await until(async () => {
     most = Math.max(most, (await store.countPlants()) - indexed)
     indexed = index.step().position
-    return isDone
-  }
-  await until(follow, 'the imports never end')
-  await ended
+    return isSettled(all)
+  }, 'the imports never end')
+  await all
   assert.ok(most > 3000 && most <= 4500, `the index was ${most} changes behind`)
   assert.equal(await store.countPlants(), many.length)
 })
@@ -265,12 +252,7 @@ test('writes of a token that wait begin in their order, and those of others do n
     begun.push(name)
   })
   assert.equal(index.admit('two', 100), undefined)
-  const step = () =>
-    events.onProgress({
-      progress: COMPLETE,
-      startedAt: monotonicTime(),
-    })
-  step()
+  events.onProgress({ progress: COMPLETE, startedAt: monotonicTime() })
   await waiting[0]
   assert.deepEqual(begun, ['first'])
   // A commit that changed nothing makes room at once.

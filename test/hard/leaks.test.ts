@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { isDeepStrictEqual } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import pino from 'pino'
 import { buildApp } from '../../src/http/app.ts'
 import { readContract } from '../../src/http/request/operations.ts'
@@ -18,6 +20,7 @@ import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { openStore as openPostgresStore } from '../support/open-postgres.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { TOKEN } from '../support/process.ts'
+import { inFile } from '../support/sqlite-indexes.ts'
 import { until } from '../support/until.ts'
 
 const ROUNDS = 5
@@ -96,14 +99,10 @@ test('a SQLite store that fails to open releases all resources', async (t) => {
   writeFileSync(malformed, Buffer.from(whole).fill(0xa5, 100, 4096))
   const newer = join(folder, 'newer.db')
   writeFileSync(newer, whole)
-  const db = new DatabaseSync(newer)
-  db.exec("INSERT INTO migrations VALUES (999999, 'from the future')")
-  db.close()
+  inFile(newer, (db) => db.exec("INSERT INTO migrations VALUES (999999, 'from the future')"))
   const incomplete = join(folder, 'incomplete.db')
   writeFileSync(incomplete, whole)
-  const other = new DatabaseSync(incomplete)
-  other.exec('DROP TABLE write_check')
-  other.close()
+  inFile(incomplete, (db) => db.exec('DROP TABLE write_check'))
   await assertNoLeak(t, async () => {
     for (const bad of [malformed, newer, incomplete]) await assert.rejects(open(bad), /^OperatorError: store /)
   })
@@ -135,4 +134,42 @@ test('starting, using and stopping the service releases all resources', async (t
     await app.close()
     await store.close()
   })
+})
+
+/** Runs a script of test/support under a low limit of descriptors. @returns its standard output */
+async function outputOf(script: string, ...args: string[]): Promise<string> {
+  const path = fileURLToPath(new URL(`../support/${script}`, import.meta.url))
+  const command = 'ulimit -n 100; exec "$0" "$@"'
+  // Without the variable, the script is no part of this test run. Its own test runner prints lines after its lines.
+  const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
+  const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, path, ...args], { env })
+  return stdout
+}
+
+/** The states of a service that has no descriptor left. */
+async function linesOf(warmth: 'cold' | 'warm', engine: 'sqlite' | 'postgres'): Promise<string[]> {
+  const lines = (await outputOf('without-descriptors.ts', warmth, engine)).split('\n')
+  return lines.slice(0, engine === 'postgres' ? 4 : 2)
+}
+
+const NONE = '503 503 {"error":50301,"message":"no search can start; the process may have run out of file descriptors"}'
+const WELL = '200 200 {"status":"ready"}'
+
+test('SQLite: the service reports that it is not ready while it has no descriptor for searches', async (t) => {
+  if (!isLinux) return notTestedHere(t, 'the limit of descriptors, which is set as on Linux')
+  const [cold, warm] = await Promise.all([linesOf('cold', 'sqlite'), linesOf('warm', 'sqlite')])
+  assert.deepEqual(cold, [NONE, WELL])
+  // Searches continue with a reader that is open already.
+  assert.deepEqual(warm, [WELL, WELL])
+})
+
+test('PostgreSQL: without free descriptors the service uses its open connections, if it has any', async (t) => {
+  if (!isLinux) return notTestedHere(t, 'the limit of descriptors, which is set as on Linux')
+  const OUT = '503 503 {"error":50301,"message":"the store is out of reach; a later retry is safe"}'
+  assert.deepEqual(await linesOf('cold', 'postgres'), [WELL, '60 of 60 are done', OUT, WELL])
+})
+
+test('a scheduled backup fails, and the process goes on, if no descriptor is left for the process of the backup', async (t) => {
+  if (!isLinux) return notTestedHere(t, 'the limit of descriptors, which is set as on Linux')
+  assert.equal(await outputOf('backup-without-descriptors.ts', tempFolder(t)), '1 failed: EMFILE\n')
 })

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { before, suite, type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { setDefaultCACertificates } from 'node:tls'
 import { parse } from 'yaml'
 import { ERRORS } from '../../src/domain/errors.ts'
@@ -12,27 +11,23 @@ import { readContract } from '../../src/http/request/operations.ts'
 import { readConfig } from '../../src/settings/config.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { tempFolder } from '../support/files.ts'
+import { importRows } from '../support/full-plants.ts'
 import { send } from '../support/load.ts'
 import { newDatabase } from '../support/postgres.ts'
-import { type Program, run, startServer, TOKEN } from '../support/process.ts'
+import { run, startServer, TOKEN } from '../support/process.ts'
 import { raw } from '../support/raw.ts'
 import { Scrape } from '../support/scrape.ts'
+import { plant } from '../support/store-under-test.ts'
 import { writePair } from '../support/transport.ts'
 import { happens, until } from '../support/until.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-interface Monitored {
-  readonly program: Program
-  readonly address: string
-  /** The address of the port for monitors. */
-  readonly monitors: string
-}
-
+/** Starts a service with a port for monitors, whose address is `monitors`. */
 async function startMonitored(t: TestContext, args: readonly string[], env: Record<string, string> = {}) {
   const { program, address } = await startServer(t, tempFolder(t), ['--metrics-port', '0', ...args], { env })
   const monitors = /^ {2}Metrics {2}(http:\S+)\/metrics$/m.exec(program.stdout)?.[1] ?? assert.fail(program.stdout)
-  return { program, address, monitors } satisfies Monitored
+  return { program, address, monitors }
 }
 
 /** Asks the port for monitors, without a token. */
@@ -74,12 +69,7 @@ suite('the metrics', () => {
     for (const id of [1, 2, 3]) await send('POST', `${address}/plants`, { body: `{"id":${id},"name":"a"}` })
     await send('POST', `${address}/plants`, { body: '{"id":1,"name":"another"}' })
     await send('PUT', `${address}/plants/1`, { body: '{"name":"b"}' })
-    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/x-ndjson' }
-    await fetch(`${address}/plants/import`, {
-      method: 'POST',
-      headers,
-      body: '{"id":8,"name":"a"}\n{"id":9,"name":"a"}',
-    })
+    await importRows(address, [plant(8n), plant(9n)])
     for (const path of ['/such', '/a?secret', '/plants/x']) await send('GET', address + path)
     const now = await settled(monitors, isCounted)
     scrapes.sqlite = now
@@ -102,9 +92,7 @@ suite('the metrics', () => {
   })
 
   test('of a PostgreSQL store count the same, and connections in use', async (t) => {
-    const { address, monitors } = await startMonitored(t, [], {
-      PLANTSTORE_STORE: await newDatabase(t),
-    })
+    const { address, monitors } = await startMonitored(t, [], { PLANTSTORE_STORE: await newDatabase(t) })
     await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
     const now = await settled(monitors, isCounted)
     scrapes.postgres = now
@@ -143,24 +131,15 @@ suite('the metrics', () => {
 
   test('show every bound as configured', () => {
     const flags = Object.keys(BOUNDS).map((name) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
+    const samples = both().flatMap((one) => one.samples)
     const boundsOf = (metric: string) =>
-      new Set(
-        both().flatMap(({ samples }) =>
-          samples.flatMap(({ name, labels }) => (name === metric ? [labels['bound']] : [])),
-        ),
-      )
+      new Set(samples.filter(({ name }) => name === metric).map(({ labels }) => labels['bound']))
     assert.deepEqual(boundsOf('plantstore_bound_used'), new Set(flags))
     assert.deepEqual(boundsOf('plantstore_bound_limit'), new Set(flags))
     const { maxWaiting, searchQueue } = readConfig({}, {})
-    for (const [bound, limit] of [
-      ['max-waiting', maxWaiting],
-      ['search-queue', searchQueue],
-    ] as const) {
-      assert.equal(scrapes.sqlite?.value('plantstore_bound_limit', { bound }), limit)
-    }
-    for (const { samples } of both()) {
-      for (const { name, value } of samples) if (name === 'plantstore_bound_limit') assert.ok(value > 0)
-    }
+    const limitOf = (bound: string) => scrapes.sqlite?.value('plantstore_bound_limit', { bound })
+    assert.deepEqual([limitOf('max-waiting'), limitOf('search-queue')], [maxWaiting, searchQueue])
+    for (const { name, value } of samples) if (name === 'plantstore_bound_limit') assert.ok(value > 0)
   })
 })
 
@@ -216,7 +195,7 @@ suite('the port for monitors', () => {
       socket.on('error', () => {}).once('close', () => open--)
       await happens(socket, 'connect', 'the service accepts no connection')
     }
-    while (open > 32) await sleep(10)
+    await until(() => open <= 32, 'the service accepts more connections')
     assert.equal((await ask(monitors, '/metrics')).status, 200)
     assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
   })
@@ -226,13 +205,8 @@ suite('the port for monitors', () => {
     const { port } = new URL(monitors)
     const folder = tempFolder(t)
     const { code, stderr } = await run(t, ['serve', '--port', '0', '--metrics-port', port], { cwd: folder })
-    assert.deepEqual(
-      [code, stderr],
-      [
-        1,
-        `plantstore: can't listen on 127.0.0.1 port ${port}: the port is in use; --metrics-port chooses another one\n`,
-      ],
-    )
+    const said = `can't listen on 127.0.0.1 port ${port}: the port is in use; --metrics-port chooses another one`
+    assert.deepEqual([code, stderr], [1, `plantstore: ${said}\n`])
   })
 })
 

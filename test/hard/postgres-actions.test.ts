@@ -1,31 +1,22 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { readMigrations } from '../../src/base/migrations.ts'
 import type { ActionLog } from '../../src/domain/actions.ts'
 import { getAction, listActions } from '../../src/postgres/changes/actions.ts'
 import { openHistory } from '../../src/postgres/changes/history.ts'
 import { Retention } from '../../src/postgres/changes/retention.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
-import { Pool } from '../../src/postgres/pool/pool.ts'
-import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
+import type { PoolShare } from '../../src/postgres/pool/pool-share.ts'
 import type { PostgresStore } from '../../src/postgres/store.ts'
-import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { TESTER } from '../support/actor.ts'
 import { logOf, replace } from '../support/change-entries.ts'
-import { cleanUp } from '../support/clean-up.ts'
-import { openNew, openStore } from '../support/open-postgres.ts'
+import { openNew, openStore, shareOf } from '../support/open-postgres.ts'
 import { OpenTransaction } from '../support/open-transaction.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { buffersOf, poolOf } from '../support/search-plans.ts'
 import { plant } from '../support/store-under-test.ts'
 
 const by = (id: string) => ({ ...TESTER, action: { id } })
-
-function shareOf(t: TestContext, url: string): PoolShare {
-  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 20_000, onTrouble: () => {} })
-  cleanUp(t, () => pool.close())
-  return new PoolShare(pool, 2)
-}
 
 const retentionOf = (share: PoolShare) =>
   new Retention(share, { keep: Number.MAX_SAFE_INTEGER, keepSize: Number.MAX_SAFE_INTEGER })
@@ -92,17 +83,16 @@ test('PostgreSQL: each change counts once in its action, in whatever order trans
   await first.create(plant(2n), 'one')
   const second = await OpenTransaction.begin(t, url)
   await second.create(plant(3n), 'one')
-  assert.equal(await created(store, 'one'), 1)
-  await tick(url)
-  assert.equal(await created(store, 'one'), 1)
+  const areCreated = async (count: number) => {
+    assert.equal(await created(store, 'one'), count)
+    await tick(url)
+    assert.equal(await created(store, 'one'), count)
+  }
+  await areCreated(1)
   await second.sql('COMMIT')
-  assert.equal(await created(store, 'one'), 2)
-  await tick(url)
-  assert.equal(await created(store, 'one'), 2)
+  await areCreated(2)
   await first.sql('COMMIT')
-  assert.equal(await created(store, 'one'), 3)
-  await tick(url)
-  assert.equal(await created(store, 'one'), 3)
+  await areCreated(3)
   const { ended = 0 } = (await actionsOf(store).get('one')) ?? {}
   await replace(store, plant(1n, 'new'), by('one'))
   assert.ok(((await actionsOf(store).get('one'))?.ended ?? 0) >= ended)

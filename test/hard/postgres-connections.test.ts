@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createConnection, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { suite, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,12 +16,15 @@ import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
 import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { TESTER } from '../support/actor.ts'
 import { replacePlant } from '../support/change-plant.ts'
-import { cleanUp } from '../support/clean-up.ts'
+import { cleanUp, type Scene } from '../support/clean-up.ts'
 import { createPlant } from '../support/create-plant.ts'
+import { tempFolder } from '../support/files.ts'
+import { freePort } from '../support/free-port.ts'
 import { notTestedHere, runs } from '../support/not-tested.ts'
-import { openStore } from '../support/open-postgres.ts'
-import { startPgBouncer } from '../support/pgbouncer.ts'
-import { lockPlants, newDatabase, query } from '../support/postgres.ts'
+import { openStore, shareOf } from '../support/open-postgres.ts'
+import { lockedOut, lockPlants, newDatabase, query, untilLockedOut } from '../support/postgres.ts'
+import { serverUser } from '../support/postgres-binaries.ts'
+import { ownServer } from '../support/postgres-faults.ts'
 import { plant, refusal } from '../support/store-under-test.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
@@ -29,16 +36,10 @@ async function limitedRole(t: TestContext, limit: number): Promise<{ url: string
   const url = await newDatabase(t)
   const name = new URL(url).pathname.slice(1)
   await query(url, `CREATE ROLE ${name} LOGIN PASSWORD 'secret' CONNECTION LIMIT ${limit}`)
-  cleanUp(t, () =>
-    query(url.replace(name, 'postgres'), `DROP ROLE IF EXISTS ${name}`).then(
-      () => {},
-      () => {},
-    ),
-  )
+  const drop = () => query(url.replace(name, 'postgres'), `DROP ROLE IF EXISTS ${name}`)
+  cleanUp(t, async () => void (await drop().catch(() => {})))
   await query(url, `ALTER DATABASE ${name} OWNER TO ${name}`)
-  const own = new URL(url)
-  own.username = name
-  own.password = 'secret'
+  const own = Object.assign(new URL(url), { username: name, password: 'secret' })
   return { url: own.href, lift: () => query(url, `ALTER ROLE ${name} CONNECTION LIMIT -1`) }
 }
 
@@ -129,7 +130,7 @@ suite('the pool divides its connections', () => {
     const store = await openStore(t, url, { connections: 9, timeout: 60_000 })
     const unlock = await lockPlants(url)
     const searches = Array.from({ length: 200 }, () => store.listPlants(ALL, 10))
-    await until(async () => (await waiting(url)) >= 3, 'three searches do not wait for the lock')
+    await untilLockedOut(url, 3)
     const { max, used, waiting: others } = store.pool.uses.search
     assert.deepEqual([max, used, others], [3, 3, 197])
     for (let i = 0; i < 20; i++) {
@@ -137,8 +138,8 @@ suite('the pool divides its connections', () => {
       assert.equal(await store.tokens.findToken(Buffer.alloc(32, i)), undefined)
     }
     const create = createPlant(store, plant(1n), { mustBeNew: true })
-    await until(async () => (await waiting(url)) >= 4, 'the create gets no connection')
-    assert.equal(await waiting(url), 4, 'three searches, and the create beside them')
+    await untilLockedOut(url, 4)
+    assert.equal(await lockedOut(url), 4, 'three searches, and the create beside them')
     await unlock()
     await Promise.all([...searches, create])
   })
@@ -162,32 +163,19 @@ suite('the pool divides its connections', () => {
   })
 })
 
-/** Counts the statements that wait for the lock of the table of plants. */
-async function waiting(url: string): Promise<number> {
-  const rows = await query(
-    url,
-    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-  )
-  return rows.length
-}
-
 suite('a statement without a waiting caller', () => {
   const SLEEP = { text: 'SELECT pg_sleep(600)' }
   const PROCESS = { text: 'SELECT pg_backend_pid()' }
 
-  async function pool(t: TestContext): Promise<{ url: string; share: PoolShare }> {
+  async function pool(t: TestContext) {
     const url = await newDatabase(t)
-    const own = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 300_000, onTrouble: () => {} })
-    cleanUp(t, () => own.close())
-    return { url, share: new PoolShare(own, 1) }
+    return { url, share: shareOf(t, url, { max: 1, timeout: 300_000 }) }
   }
 
   async function sleeping(url: string): Promise<number> {
-    const rows = await query(
-      url,
-      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()",
-    )
-    return rows.length
+    const sql = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+      AND query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()`
+    return (await query(url, sql)).length
   }
 
   test('is cancelled, and its connection is used again', async (t) => {
@@ -247,9 +235,7 @@ suite('a connection without TLS', () => {
       })
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
-    cleanUp(t, () => {
-      server.close()
-    })
+    cleanUp(t, () => void server.close())
     const { port } = server.address() as AddressInfo
     const url = `postgres://me:open-sesame@127.0.0.1:${port}/plants`
     const opening = openStore(t, url, { retryTime: 600_000 })
@@ -287,3 +273,83 @@ test('a connection stays open whatever idle_session_timeout the database has', a
   assert.deepEqual([await pids(), notices], [before, []])
   await createPlant(store, plant(1n))
 })
+
+test('the service connects over TLS only to a server with the right certificate', async (t) => {
+  if (!runs('openssl', 'version')) return notTestedHere(t, 'TLS to PostgreSQL, because there is no openssl')
+  const folder = tempFolder(t)
+  const [key, certificate] = [join(folder, 'server.key'), join(folder, 'server.crt')]
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', certificate]
+  execFileSync('openssl', [...request, ...subject], { stdio: 'pipe' })
+  chmodSync(folder, 0o755)
+  chmodSync(key, 0o600)
+  const user = serverUser()
+  if (user !== undefined) for (const file of [key, certificate]) chownSync(file, user.uid, user.gid)
+  const server = await ownServer(t)
+  await server.stop()
+  await server.start(['ssl=on', `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`])
+  const address = (host: string, search: string) => `${server.url().replace('127.0.0.1', host)}?${search}`
+  const trusted = `sslrootcert=${encodeURIComponent(certificate)}`
+
+  for (const [host, search] of [
+    ['127.0.0.1', 'sslmode=require'],
+    ['127.0.0.1', `sslmode=verify-ca&${trusted}`],
+    ['localhost', `sslmode=verify-full&${trusted}`],
+  ] as const) {
+    const store = await openStore(t, address(host, search))
+    const sessions = await query<{ ssl: boolean }>(
+      server.url(),
+      `SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'plantstore'`,
+    )
+    assert.ok(sessions.length > 0 && sessions.every(({ ssl }) => ssl), search)
+    await store.close()
+  }
+  for (const [host, search, why] of [
+    ['127.0.0.1', `sslmode=verify-full&${trusted}`, /certificate's altnames/],
+    ['localhost', 'sslmode=verify-full', /self-signed certificate/],
+  ] as const) {
+    const told: string[] = []
+    const options = { retryTime: 60_000, onNotice: (text: string) => told.push(text) }
+    await assert.rejects(openStore(t, address(host, search), options), why)
+    assert.deepEqual(told, [], 'nobody waits for another certificate')
+  }
+})
+
+/** Starts a PgBouncer before a database. @returns the address by which clients reach the database through it */
+async function startPgBouncer(t: Scene, url: string, mode: 'session' | 'transaction'): Promise<string> {
+  const server = new URL(url)
+  const port = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), 'plantstore-pgbouncer-'))
+  const text = (value: string) => `'${decodeURIComponent(value).replaceAll("'", "''")}'`
+  const parts = [
+    `host=${server.hostname} port=${server.port} dbname=${server.pathname.slice(1)}`,
+    `user=${text(server.username)} password=${text(server.password)}`,
+  ]
+  writeFileSync(
+    join(folder, 'pgbouncer.ini'),
+    `[databases]
+store = ${parts.join(' ')}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = ${mode}
+ignore_startup_parameters = extra_float_digits
+`,
+  )
+  chmodSync(folder, 0o755)
+  const pooler = spawn('pgbouncer', ['-q', join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...serverUser() })
+  cleanUp(t, async () => {
+    pooler.kill('SIGKILL')
+    rmSync(folder, { recursive: true })
+  })
+  await until(() => isListening(port), 'PgBouncer does not start')
+  return `postgres://plantstore@127.0.0.1:${port}/store`
+}
+
+function isListening(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const socket = createConnection(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))
+  return promise.finally(() => socket.destroy())
+}

@@ -4,29 +4,22 @@ import { type TestContext, test } from 'node:test'
 import { NEWEST_ROWS } from '../../src/postgres/changes/log-sql.ts'
 import { rowsAfter } from '../../src/postgres/changes/read-rows.ts'
 import { Retention } from '../../src/postgres/changes/retention.ts'
-import { Pool } from '../../src/postgres/pool/pool.ts'
-import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
-import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { created, deleted, FIRST, known, logOf, readAll, remove, replace, updated } from '../support/change-entries.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { createPlant } from '../support/create-plant.ts'
-import { openNew, openStore } from '../support/open-postgres.ts'
+import { openNew, openStore, shareOf } from '../support/open-postgres.ts'
 import { OpenTransaction } from '../support/open-transaction.ts'
-import { newDatabase, query } from '../support/postgres.ts'
+import { newDatabase, query, untilLockedOut } from '../support/postgres.ts'
 import { buffersOf, poolOf } from '../support/search-plans.ts'
 import { importMany } from '../support/store-calls.ts'
 import { plant, refusal } from '../support/store-under-test.ts'
-import { until } from '../support/until.ts'
 
 const DAY = 24 * 60 * 60_000
 const HUGE = Number.MAX_SAFE_INTEGER
 const [one, two, three] = [plant(1n, 'one', 'a'), plant(2n, 'two'), plant(3n, 'three')]
 
-function retentionOf(t: TestContext, url: string, keep: number, keepSize: number): Retention {
-  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 20_000, onTrouble: () => {} })
-  cleanUp(t, () => pool.close())
-  return new Retention(new PoolShare(pool, 2), { keep, keepSize })
-}
+const retentionOf = (t: TestContext, url: string, keep: number, keepSize: number): Retention =>
+  new Retention(shareOf(t, url), { keep, keepSize })
 
 /** Makes all changes until now older, by the clock that counts. */
 async function age(t: TestContext, url: string, milliseconds: number): Promise<void> {
@@ -37,9 +30,7 @@ async function age(t: TestContext, url: string, milliseconds: number): Promise<v
 /** Imports plants as the service does, and returns what a page of the feed reads of the server, one third into the import. */
 async function buffersOfPage(t: TestContext, plants: number): Promise<number> {
   const { url, store } = await openNew(t)
-  for (let from = 0; from < plants; from += 1000) {
-    await importMany(store, 1000, (i) => plant(BigInt(from + i)))
-  }
+  for (let from = 0; from < plants; from += 1000) await importMany(store, 1000, (i) => plant(BigInt(from + i)))
   let after: string | undefined
   for (let seen = 0; seen < plants / 3; seen += 1000) {
     after = (await logOf(store).read({ ...FIRST, after, limit: 1000 })).entries.at(-1)?.position
@@ -158,19 +149,6 @@ const serverOf = (url: string): string => {
   return server.href
 }
 
-test('PostgreSQL: tables that were restored in the same database begin a new history', async (t) => {
-  const { url, store } = await openNew(t)
-  await createPlant(store, one)
-  const after = await logOf(store).end()
-  await store.close()
-  // As pg_restore --clean does.
-  await query(
-    url,
-    `ALTER TABLE change_history RENAME TO old; CREATE TABLE change_history AS SELECT * FROM old; DROP TABLE old`,
-  )
-  await assert.rejects(logOf(await openStore(t, url)).read({ ...FIRST, after }), refusal(41001))
-})
-
 test('PostgreSQL: a position from before the files of the database were restored is refused, if its tick was lost', async (t) => {
   const { url, store } = await openNew(t)
   await createPlant(store, one)
@@ -235,17 +213,31 @@ test('PostgreSQL: changes of one plant that share a group each have an entry, al
   assert.deepEqual((await logOf(store).history(9n, undefined, 10)).map(known), of(9n).toReversed())
 })
 
-test('PostgreSQL: a position of another past, which had the same tick with another mark, is refused', async (t) => {
-  const { url, store } = await openNew(t)
-  await createPlant(store, one)
-  const after = await logOf(store).end()
-  await createPlant(store, two)
-  assert.deepEqual((await readAll(logOf(store), { after })).map(known), [created(two)])
+for (const [what, sql] of [
+  // As pg_restore --clean does.
+  [
+    'of tables that were restored in the same database since',
+    'ALTER TABLE change_history RENAME TO old; CREATE TABLE change_history AS SELECT * FROM old; DROP TABLE old',
+  ],
   // Files that were restored below the database, and then changed in another way, have other marks.
-  await query(url, 'UPDATE change_ticks SET mark = mark + 1 WHERE tick > 0')
-  await assert.rejects(logOf(store).read({ ...FIRST, after }), refusal(41001))
-  await assert.rejects(logOf(store).history(1n, after, 10), refusal(41001))
-})
+  [
+    'of another past, which had the same tick with another mark,',
+    'UPDATE change_ticks SET mark = mark + 1 WHERE tick > 0',
+  ],
+] as const) {
+  test(`PostgreSQL: a position ${what} is refused`, async (t) => {
+    const { url, store } = await openNew(t)
+    await createPlant(store, one)
+    const after = await logOf(store).end()
+    await createPlant(store, two)
+    assert.deepEqual((await readAll(logOf(store), { after })).map(known), [created(two)])
+    await store.close()
+    await query(url, sql)
+    const again = await openStore(t, url)
+    await assert.rejects(logOf(again).read({ ...FIRST, after }), refusal(41001))
+    await assert.rejects(logOf(again).history(1n, after, 10), refusal(41001))
+  })
+}
 
 test('PostgreSQL: two instances that begin a history at once begin one', async (t) => {
   const url = await newDatabase(t)
@@ -260,8 +252,7 @@ test('PostgreSQL: two instances that begin a history at once begin one', async (
   // Both may see that there is no history, and neither may begin one.
   await holding.sql('LOCK TABLE change_history IN ROW EXCLUSIVE MODE')
   const opening = Promise.all([1, 2].map(() => openStore(t, url, { history: 'keep' })))
-  const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'change_history'::regclass"
-  await until(async () => (await query(url, waiting)).length === 2, 'the instances wait for no lock')
+  await untilLockedOut(url, 2)
   await holding.sql('COMMIT')
   const [first, second] = await opening
   assert.ok(first && second)

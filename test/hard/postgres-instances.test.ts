@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
 import { versionOf } from '../../src/domain/plant.ts'
 import { PLANT_ORDERS } from '../../src/domain/plant-query.ts'
 import type { Store } from '../../src/domain/store.ts'
@@ -9,15 +8,20 @@ import { hashSecret } from '../../src/domain/token.ts'
 import { ACTOR, assertDisjoint, keyOf } from '../id-suite.ts'
 import { TESTER } from '../support/actor.ts'
 import { replacePlant, updatePlant } from '../support/change-plant.ts'
-import { cleanUp } from '../support/clean-up.ts'
 import { createPlant } from '../support/create-plant.ts'
-import { ready, send } from '../support/load.ts'
+import { freePort } from '../support/free-port.ts'
+import { Load, ready, send } from '../support/load.ts'
+import { hasNginx, nginxOf, readGuide, startNginx } from '../support/nginx.ts'
+import { notTestedHere } from '../support/not-tested.ts'
 import { openEither } from '../support/open-postgres.ts'
+import { OpenTransaction } from '../support/open-transaction.ts'
 import { newDatabase, plantsOf } from '../support/postgres.ts'
-import { run, serveStore, TOKEN } from '../support/process.ts'
+import { run, type Served, serveStore, TOKEN } from '../support/process.ts'
 import { plant, refusal } from '../support/store-under-test.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
 import { token } from '../token-suite.ts'
+
+const HEADERS = { Authorization: `Bearer ${TOKEN}` }
 
 /** Opens two stores on one database, as two instances of the service do. */
 async function twoStores(t: TestContext): Promise<{ url: string; stores: readonly [Store, Store] }> {
@@ -53,15 +57,12 @@ test('two instances that reserve ids at once never reserve one twice, and share 
 test('waiting reservations of ids leave the connections of an instance to creates', async (t) => {
   const { url, stores } = await twoStores(t)
   const [store] = stores
-  const other = new Client({ connectionString: url })
-  await other.connect()
-  cleanUp(t, () => other.end())
-  await other.query('BEGIN')
-  await other.query('LOCK TABLE id_reservations IN ACCESS EXCLUSIVE MODE')
+  const other = await OpenTransaction.begin(t, url)
+  await other.sql('LOCK TABLE id_reservations IN ACCESS EXCLUSIVE MODE')
   const counts = Array.from({ length: 50 }, () => 2)
   const reservations = Promise.all(counts.map((count) => store.ids.reserveIds(count, undefined, ACTOR)))
   assert.equal(await createPlant(store, plant(1n), { mustBeNew: true }), 'created')
-  await other.query('ROLLBACK')
+  await other.sql('ROLLBACK')
   assertDisjoint(await reservations, counts)
 })
 
@@ -123,17 +124,10 @@ test('concurrent imports of the same plants by two instances neither fail nor de
   const { url, stores } = await twoStores(t)
   const plants = Array.from({ length: 500 }, (_, i) => plant(BigInt(i)))
   for (const mode of ['add', 'update'] as const) {
+    const tagged = plants.map((one) => ({ ...one, tag: mode }))
     const [some, others] = await Promise.all([
-      stores[0].importPlants(
-        plants.map((one) => ({ ...one, tag: mode })),
-        mode,
-        TESTER,
-      ),
-      stores[1].importPlants(
-        plants.toReversed().map((one) => ({ ...one, tag: mode })),
-        mode,
-        TESTER,
-      ),
+      stores[0].importPlants(tagged, mode, TESTER),
+      stores[1].importPlants(tagged.toReversed(), mode, TESTER),
     ])
     for (const [i, result] of some.entries()) {
       const both = [result, others.at(-1 - i)].sort()
@@ -160,8 +154,7 @@ test('a list paged through two instances in turn has every plant once while both
     const seen: number[] = []
     let target: string | undefined = `/plants?sort=${order}&limit=7`
     for (let turn = 0; target !== undefined; turn++) {
-      const headers = { Authorization: `Bearer ${TOKEN}` }
-      const response = await fetch(new URL(target, addresses[turn % 2]), { headers })
+      const response = await fetch(new URL(target, addresses[turn % 2]), { headers: HEADERS })
       seen.push(...((await response.json()) as { id: number }[]).map(({ id }) => id))
       target = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
     }
@@ -211,4 +204,40 @@ test('every instance refuses a revoked token within a second', async (t) => {
   await asking
   await sleep(1000)
   assert.deepEqual(await ask(), [401, 401])
+})
+
+const GUIDE = readGuide('scale-out')
+/** The flags of the instances in the guide. */
+const FLAGS = /`(--drain-window \w+)`/.exec(GUIDE)?.[1]?.split(' ') ?? assert.fail('the guide has no drain window')
+
+test('a rolling restart of two instances behind nginx, as in the guide, fails no request under load', async (t) => {
+  if (!hasNginx()) {
+    return notTestedHere(t, 'a rolling restart behind nginx, because there is no nginx')
+  }
+  const url = await newDatabase(t)
+  const ports = [await freePort(), await freePort()]
+  const start = (port: number) => serveStore(t, url, ['--port', String(port), ...FLAGS])
+  const instances: Served[] = []
+  for (const port of ports) instances.push(await start(port))
+  const port = await freePort()
+  const addresses = {
+    '10.0.0.11:8080': `127.0.0.1:${ports[0]}`,
+    '10.0.0.12:8080': `127.0.0.1:${ports[1]}`,
+    // Without TLS, so that the load does not spend its time on encryption.
+    'listen 443 ssl;': `listen 127.0.0.1:${port};`,
+    'ssl_certificate /etc/ssl/plants.example.pem;': '',
+    'ssl_certificate_key /etc/ssl/plants.example.key;': '',
+  }
+  const load = new Load(await startNginx(t, nginxOf(GUIDE, addresses), port), { clients: 32 })
+  for (const [i, each] of ports.entries()) {
+    await load.reaches(load.acknowledged.size + 300)
+    const { program } = instances[i] ?? assert.fail()
+    await program.ends()
+    await load.reaches(load.acknowledged.size + 300)
+    instances[i] = await start(each)
+  }
+  await load.reaches(load.acknowledged.size + 300)
+  await load.stop()
+  assert.deepEqual([[...load.refused], load.broken], [[], []])
+  load.assertAllAmong(new Map((await plantsOf(url)).map(({ id, ...plant }) => [id, plant])))
 })

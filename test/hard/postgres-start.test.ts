@@ -6,21 +6,26 @@ import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { readMigrations } from '../../src/base/migrations.ts'
 import { openStore as openAt } from '../../src/cli/open-store.ts'
-import { migrate } from '../../src/postgres/migrate.ts'
+import { NO_EXPECTATION } from '../../src/domain/plant.ts'
+import { ConnectionFault } from '../../src/postgres/errors.ts'
+import { judge, migrate } from '../../src/postgres/migrate.ts'
 import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
 import { PostgresStore } from '../../src/postgres/store.ts'
 import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
+import { TESTER } from '../support/actor.ts'
+import { deletePlant, replacePlant } from '../support/change-plant.ts'
 import { cleanUp } from '../support/clean-up.ts'
-import { DEVELOPMENT_STORE } from '../support/development-store.ts'
+import { createPlant } from '../support/create-plant.ts'
 import { snapshot, tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
-import { openStore } from '../support/open-postgres.ts'
-import { newDatabase, query } from '../support/postgres.ts'
+import { openNew, openStore, shareOf } from '../support/open-postgres.ts'
+import { newDatabase, plantsOf, query } from '../support/postgres.ts'
 import { ownServer } from '../support/postgres-faults.ts'
 import { Program, run, serveStore, TOKEN } from '../support/process.ts'
 import { poolOf } from '../support/search-plans.ts'
+import { plant, refusal } from '../support/store-under-test.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
-import { until } from '../support/until.ts'
+import { token } from '../token-suite.ts'
 
 /** Returns the address with other parts. */
 const addressWith = (url: string, parts: Partial<URL>): string => Object.assign(new URL(url), parts).href
@@ -53,16 +58,6 @@ suite('a start on a PostgreSQL store', () => {
     await query(url, 'CREATE TABLE plants (id text)')
     await assertRefused(t, url, /it contains tables of another program: relation "plants" already exists/)
     assert.deepEqual(await query(url, "SELECT to_regclass('plantstore_migrations') AS made"), [{ made: null }])
-  })
-
-  test('fails on a store of a newer or another program', async (t) => {
-    const url = await newDatabase(t)
-    await (await openStore(t, url)).close()
-    await query(url, "INSERT INTO plantstore_migrations VALUES (999999, 'from the future')")
-    await assertRefused(t, url, /it has schema 999999, newer than this program's/)
-    await query(url, 'DELETE FROM plantstore_migrations WHERE number = 999999')
-    await query(url, "UPDATE plantstore_migrations SET checksum = 'another'")
-    await assertRefused(t, url, DEVELOPMENT_STORE)
   })
 
   test('fails after --store-wait if no server answers', async (t) => {
@@ -132,9 +127,7 @@ suite('a start on a PostgreSQL store', () => {
     const password = decodeURIComponent(new URL(url).password)
     const { program } = await serveStore(t, url, [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
     assert.match(program.stdout, /^ {2}Store {4}postgres:\/\/127\.0\.0\.1:\d+\/plantstore_test_\w+ \(new\)$/m)
-    program.signal('SIGTERM')
-    const { stdout, stderr, code } = await program.outcome
-    assert.equal(code, 0)
+    const { stdout, stderr } = await program.ends()
     for (const secret of [password, encodeURIComponent(password), new URL(url).password]) {
       assert.ok(!stdout.includes(secret) && !stderr.includes(secret))
     }
@@ -192,20 +185,6 @@ test('opening an empty database without the option create fails and leaves it em
   assert.deepEqual(await query(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"), [])
 })
 
-test('commands manage tokens of a PostgreSQL store while it is served', async (t) => {
-  const url = await newDatabase(t)
-  const env = { PLANTSTORE_STORE: url }
-  const { address } = await serveStore(t, url)
-  const { stdout: secret, code } = await run(t, ['token', 'create', '--name', 'Kew app'], { env })
-  assert.equal(code, 0)
-  const create = () => send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}', token: secret.trim() })
-  assert.equal((await create()).status, 200)
-  const { stdout: list } = await run(t, ['token', 'list'], { env })
-  const id = /^(tok_\w+) +Kew app /m.exec(list)?.[1] ?? assert.fail(list)
-  assert.equal((await run(t, ['token', 'revoke', id], { env })).code, 0)
-  await until(async () => (await create()).error === 40102, 'the service accepts the token on')
-})
-
 test('a store that Citus distributes is refused under another address, and no other store under citus://', async (t) => {
   const url = await newDatabase(t)
   const citus = url.replace(/^\w+:/, 'citus:')
@@ -235,3 +214,102 @@ const OPENING = {
   onFatal: assert.fail,
   onNotice: () => {},
 }
+
+test('every write waits for the disk, whatever synchronous_commit of the database is', async (t) => {
+  const url = await newDatabase(t)
+  await query(url, `ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET synchronous_commit = off`)
+  const store = await openStore(t, url)
+  await query(url, 'CREATE TABLE seen (what text, setting text)')
+  await query(
+    url,
+    `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO seen VALUES (TG_OP || ' ' || TG_TABLE_NAME, current_setting('synchronous_commit')); RETURN NULL;
+    END $$`,
+  )
+  for (const table of ['plants', 'tokens', 'write_check']) {
+    const events = 'INSERT OR UPDATE OR DELETE'
+    await query(url, `CREATE TRIGGER note AFTER ${events} ON ${table} FOR EACH ROW EXECUTE FUNCTION note()`)
+  }
+  await createPlant(store, plant(1n), { mustBeNew: true })
+  await replacePlant(store, plant(1n, 'another'), NO_EXPECTATION, TESTER)
+  await deletePlant(store, 1n, NO_EXPECTATION, TESTER)
+  await store.importPlants([plant(2n)], 'add', TESTER)
+  await store.importPlants([plant(2n, 'another')], 'update', TESTER)
+  const one = token('x')
+  await store.tokens.createToken(one, Buffer.alloc(32))
+  await store.tokens.touchToken(one.id, new Date())
+  await store.tokens.revokeToken(one.id)
+  await store.checkWritable()
+  const seen = await query<{ what: string; setting: string }>(url, 'SELECT DISTINCT what, setting FROM seen ORDER BY 1')
+  const writes = [
+    'DELETE plants',
+    'INSERT plants',
+    'INSERT tokens',
+    'UPDATE plants',
+    'UPDATE tokens',
+    'UPDATE write_check',
+  ]
+  const expected = writes.map((what) => ({ what, setting: 'on' }))
+  assert.deepEqual(seen, expected)
+})
+
+test('a write whose commit fails is refused and not stored', async (t) => {
+  const { url, store } = await openNew(t)
+  await query(
+    url,
+    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE 'no commit' USING ERRCODE = 'insufficient_resources'; END $$`,
+  )
+  await query(
+    url,
+    `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON plants DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION fail()`,
+  )
+  await assert.rejects(createPlant(store, plant(1n)), refusal(50301))
+  await assert.rejects(replacePlant(store, plant(2n), NO_EXPECTATION, TESTER), refusal(50301))
+  await assert.rejects(store.importPlants([plant(3n)], 'add', TESTER), refusal(50301))
+  assert.deepEqual(await plantsOf(url), [])
+})
+
+test('a commit that PostgreSQL answers with ROLLBACK counts as failed', async (t) => {
+  const url = await newDatabase(t)
+  await query(url, 'CREATE TABLE rows (id integer)')
+  const work = shareOf(t, url, { max: 1 }).transaction('BEGIN', async (run) => {
+    await run({ text: 'INSERT INTO rows VALUES (1)' })
+    await assert.rejects(run({ text: 'SELECT 1 / 0' }))
+  })
+  await assert.rejects(
+    work,
+    (error) => error instanceof ConnectionFault && /answered COMMIT with ROLLBACK/.test(error.message),
+  )
+  assert.deepEqual(await query(url, 'SELECT FROM rows'), [])
+})
+
+suite('a PostgreSQL server', () => {
+  const GOOD = {
+    server_version_num: '150000',
+    server_version: '15.0',
+    server_encoding: 'UTF8',
+    full_page_writes: 'on',
+  }
+
+  test('with the required settings is accepted without a warning', () => {
+    for (const number of ['150000', '160004', '180004']) {
+      assert.deepEqual(judge({ ...GOOD, server_version_num: number }), [])
+    }
+  })
+
+  test('that is too old or cannot store every text is refused', () => {
+    const old = { server_version_num: '140023', server_version: '14.23' }
+    assert.throws(() => judge({ ...GOOD, ...old }), /^OperatorError: PostgreSQL 14\.23 is too old; .* 15 or newer$/)
+    for (const encoding of ['SQL_ASCII', 'LATIN1']) {
+      assert.throws(() => judge({ ...GOOD, server_encoding: encoding }), /ENCODING 'UTF8'/)
+    }
+  })
+
+  test('that may tear pages (full_page_writes off) is accepted with a warning', () => {
+    const notices = judge({ ...GOOD, full_page_writes: 'off' })
+    assert.equal(notices.length, 1)
+    assert.match(notices[0] ?? '', /full_page_writes off/)
+  })
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type NewPlant, NO_EXPECTATION } from '../../src/domain/plant.ts'
 import { matches, type PlantQuery, positionOf, SORT_KEY_LENGTH } from '../../src/domain/plant-query.ts'
 import type { Store } from '../../src/domain/store.ts'
@@ -135,69 +135,56 @@ test('SQLite: the first plants by name are found among all that may match, whate
   }
 })
 
+/** A store with a whole index, which only the test changes. */
+async function openIndexed(t: TestContext, plants: readonly NewPlant[]) {
+  const { path, store } = await openSqlite(t)
+  await importAll(store, plants)
+  await store.close()
+  indexAll(path)
+  return openSqlite(t, { path, startFollower: () => IDLE })
+}
+
+/** Asserts that pages by name have the right plants, from their beginning, and from the keys of some names on. */
+async function assertPages(store: Store, word: string, keys: readonly string[], plants: readonly NewPlant[]) {
+  for (const order of ['name', '-name'] as const) {
+    for (const key of [undefined, ...keys]) {
+      const query: PlantQuery = { tags: [], words: [word], order, after: key === undefined ? key : { key, id: 3000n } }
+      const expected = expectedPlants(plants, query, 50)
+      assert.deepEqual(await store.listPlants(query, 50), expected, `${word} ${order} after ${key}`)
+    }
+  }
+}
+
 test('SQLite: plants with one word are found by name, whether it begins all of their names or only most', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const filled = await openSqlite(t, { path })
   const plants = Array.from({ length: 42_000 }, (_, i) => {
     const genus = i % 14 < 11 ? 'Rosa' : i % 14 < 13 ? 'Abies' : 'Zea'
     return plant(BigInt(i), `${genus} ${(i * 7919) % 1000}`, i % 2 === 0 ? 'common bed' : 'bed')
   })
-  await importAll(filled.store, plants)
-  await filled.store.close()
-  indexAll(path)
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const { path, store } = await openIndexed(t, plants)
   const changed = (present: readonly NewPlant[], others: readonly NewPlant[]) => {
     const ids = new Set(others.map(({ id }) => id))
     return present.filter(({ id }) => !ids.has(id)).concat(others)
   }
-  const find = async (words: string[], present: readonly NewPlant[]) => {
-    for (const order of ['name', '-name'] as const) {
-      for (const key of [undefined, 'ros', 'rosa 500', 'rosb']) {
-        const query: PlantQuery = { tags: [], words, order, after: key === undefined ? key : { key, id: 3000n } }
-        assert.deepEqual(await store.listPlants(query, 50), expectedPlants(present, query, 50), `${order} after ${key}`)
-      }
-    }
-  }
-  await find(['rosa'], plants)
-  await find(['common'], plants)
+  const KEYS = ['ros', 'rosa 500', 'rosb']
+  await assertPages(store, 'rosa', KEYS, plants)
+  await assertPages(store, 'common', KEYS, plants)
   // Plants that the index lacks, or has in an old state.
   const others = [plant(3n, 'Abies 1', undefined), plant(50_000n, 'Zea rosa', undefined), plant(50_001n, 'Rosa', 'new')]
   await importAll(store, others, 'update')
   const present = changed(plants, others)
-  await find(['rosa'], present)
+  await assertPages(store, 'rosa', KEYS, present)
   indexAll(path)
-  await find(['rosa'], present)
+  await assertPages(store, 'rosa', KEYS, present)
 })
 
 test('SQLite: a word that only the first or last names have is found by name, whatever begins these', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  const filled = await openSqlite(t, { path })
   const early = ['Aa', 'aé', "'Abies'", '9 lives', 'b', 'Ca', 'c'].map((start) => `${start} early`)
   const late = ['Xa', 'xz', 'xé', 'x', 'y', 'ÿ', 'Zea', 'я'].map((start) => `${start} late`)
   // A walk through all names takes longer than to read the words.
   const name = (i: number) => (i < 10_000 ? 'm' : i % 2 === 0 ? early[i % early.length] : late[i % late.length])
   const plants = Array.from({ length: 15_000 }, (_, i) => plant(BigInt((i * 7919) % 15_000), `${name(i)} ${i % 97}`))
-  await importAll(filled.store, plants)
-  await filled.store.close()
-  indexAll(path)
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
-  for (const word of ['early', 'late']) {
-    for (const order of ['name', '-name'] as const) {
-      for (const key of [undefined, 'b', 'y 5']) {
-        const query: PlantQuery = {
-          tags: [],
-          words: [word],
-          order,
-          after: key === undefined ? key : { key, id: 3000n },
-        }
-        assert.deepEqual(
-          await store.listPlants(query, 50),
-          expectedPlants(plants, query, 50),
-          `${word} ${order} ${key}`,
-        )
-      }
-    }
-  }
+  const { store } = await openIndexed(t, plants)
+  for (const word of ['early', 'late']) await assertPages(store, word, ['b', 'y 5'], plants)
 })
 
 test('SQLite: after any writes the index contains exactly the present plants', async (t) => {

@@ -9,12 +9,11 @@ import { cleanUp } from '../support/clean-up.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { isLinux, notTestedHere, runs } from '../support/not-tested.ts'
-import { type Server, startServer, TOKEN } from '../support/process.ts'
-import { boundIn } from '../support/scrape.ts'
+import { type Server, startServer } from '../support/process.ts'
+import { boundIn, scrapeAt } from '../support/scrape.ts'
 import { until } from '../support/until.ts'
 
 const DEBUG = { PLANTSTORE_LOG_LEVEL: 'debug' }
-const NO_PIPE = 'a log that nobody reads, because no pipe can be made'
 
 interface Stuck extends Server {
   /** The descriptor of the pipe's read end, which nobody reads. */
@@ -60,25 +59,38 @@ async function drain(pipe: number, isEnough: (text: string) => boolean): Promise
 }
 
 /** Returns the number of dropped lines by the metrics. */
-async function droppedBy(address: string): Promise<number> {
-  const metrics = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
-  return boundIn(await metrics.text(), 'log-buffer', 'refused_total')
+const droppedBy = async (address: string): Promise<number> =>
+  boundIn((await scrapeAt(address)).text, 'log-buffer', 'refused_total')
+
+/** More than fit into the megabyte that the log keeps. */
+const REQUESTS = 6000
+
+/** Sends so many requests that the log drops lines. */
+async function flood(t: TestContext, address: string): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 50 })
+  t.after(() => agent.destroy())
+  for (let sent = 0; sent < REQUESTS; sent += 50) {
+    const some = Array.from({ length: 50 }, () => send('GET', `${address}/plants`, { agent }))
+    for (const { status } of await Promise.all(some)) assert.equal(status, 200)
+  }
 }
 
-test('while nobody reads its log, the service answers and shuts down in order on SIGTERM', async (t) => {
-  const server = await startStuck(t)
-  if (server === undefined) return notTestedHere(t, NO_PIPE)
+/** A test of a server whose standard error is a pipe that is full from the start. */
+const stuckTest = (title: string, work: (server: Stuck, t: TestContext) => Promise<void>) =>
+  test(title, async (t) => {
+    const server = await startStuck(t)
+    return server === undefined ? notTestedHere(t, `${title}, because no pipe can be made`) : work(server, t)
+  })
+
+stuckTest('while nobody reads its log, the service answers and shuts down in order on SIGTERM', async (server) => {
   for (let id = 0; id < 20; id++) {
     const { status } = await send('POST', `${server.address}/plants`, { body: `{"id":${id},"name":"a"}` })
     assert.equal(status, 200)
   }
-  server.program.signal('SIGTERM')
-  assert.equal((await server.program.outcome).code, 0)
+  await server.program.ends()
 })
 
-test('while nobody reads its log, a second SIGTERM ends the service at once', async (t) => {
-  const server = await startStuck(t)
-  if (server === undefined) return notTestedHere(t, NO_PIPE)
+stuckTest('while nobody reads its log, a second SIGTERM ends the service at once', async (server, t) => {
   server.program.signal('SIGTERM')
   server.program.signal('SIGTERM')
   // The system may merge two signals into one.
@@ -87,51 +99,36 @@ test('while nobody reads its log, a second SIGTERM ends the service at once', as
   assert.equal((await server.program.outcome).code, 130)
 })
 
-test('while nobody reads its log, a failed store ends the service', async (t) => {
-  const server = await startStuck(t)
-  if (server === undefined) return notTestedHere(t, NO_PIPE)
+stuckTest('while nobody reads its log, a failed store ends the service', async (server) => {
   renameSync(server.storePath, `${server.storePath}.away`)
   assert.equal((await server.program.outcome).code, 1)
 })
 
-test('the service drops log lines beyond the bound for a slow reader, and logs their number', async (t) => {
-  const server = await startStuck(t)
-  if (server === undefined) return notTestedHere(t, NO_PIPE)
-  // More than fit into the megabyte that the log keeps.
-  const REQUESTS = 6000
-  const agent = new Agent({ keepAlive: true, maxSockets: 50 })
-  t.after(() => agent.destroy())
-  for (let sent = 0; sent < REQUESTS; sent += 50) {
-    const some = Array.from({ length: 50 }, () => send('GET', `${server.address}/plants`, { agent }))
-    await Promise.all(some)
-  }
-  const counted = await droppedBy(server.address)
-  const text = await drain(server.pipe, (read) => /"dropped":\d+.*\n$/.test(read))
-  const lines = text.trim().split(/\n+/)
-  const dropped = Number(/"dropped":(\d+)/.exec(lines.at(-1) ?? '')?.[1])
-  assert.ok(dropped > 0)
-  // Two more lines are about serving and about the metrics.
-  assert.equal(lines.length - 1 + dropped, REQUESTS + 2)
-  assert.ok(counted > 0 && counted <= dropped, `${counted} of ${dropped} were counted by then`)
-  // The test had filled the pipe with newlines.
-  const kept = text.trim().length
-  assert.ok(kept < 1.2 * 2 ** 20, `${kept} characters were kept`)
-})
+stuckTest(
+  'the service drops log lines beyond the bound for a slow reader, and logs their number',
+  async (server, t) => {
+    await flood(t, server.address)
+    const counted = await droppedBy(server.address)
+    const text = await drain(server.pipe, (read) => /"dropped":\d+.*\n$/.test(read))
+    const lines = text.trim().split(/\n+/)
+    const dropped = Number(/"dropped":(\d+)/.exec(lines.at(-1) ?? '')?.[1])
+    assert.ok(dropped > 0)
+    // Two more lines are about serving and about the metrics.
+    assert.equal(lines.length - 1 + dropped, REQUESTS + 2)
+    assert.ok(counted > 0 && counted <= dropped, `${counted} of ${dropped} were counted by then`)
+    // The test had filled the pipe with newlines.
+    const kept = text.trim().length
+    assert.ok(kept < 1.2 * 2 ** 20, `${kept} characters were kept`)
+  },
+)
 
 test('after the reader of its log has gone, the service answers, counts the lines it drops, and shuts down', async (t) => {
   const folder = tempFolder(t)
   const { program, address } = await startServer(t, folder, ['--drain-window', '0s'], { env: DEBUG })
   program.child.stderr?.destroy()
-  const agent = new Agent({ keepAlive: true, maxSockets: 50 })
-  t.after(() => agent.destroy())
-  // The log keeps a megabyte, which is fewer lines.
-  for (let sent = 0; sent < 6000; sent += 50) {
-    const some = Array.from({ length: 50 }, () => send('GET', `${address}/plants`, { agent }))
-    for (const { status } of await Promise.all(some)) assert.equal(status, 200)
-  }
+  await flood(t, address)
   assert.ok((await droppedBy(address)) > 0)
-  program.signal('SIGTERM')
-  assert.equal((await program.outcome).code, 0)
+  await program.ends()
 })
 
 test('on a stopped terminal the service answers and shuts down on SIGTERM', async (t) => {
@@ -141,8 +138,7 @@ test('on a stopped terminal the service answers and shuts down on SIGTERM', asyn
   const under = ['sh', '-c', `exec "$0" "$@" 2> '${terminal}'`]
   const { program, address } = await startServer(t, folder, ['--drain-window', '0s'], { under, env: DEBUG })
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
-  program.signal('SIGTERM')
-  assert.equal((await program.outcome).code, 0)
+  await program.ends()
 })
 
 /** Opens a terminal whose program does not read, as after Ctrl-S, and fills its buffer. @returns its path */

@@ -90,8 +90,7 @@ suite('the log has the id of the trace', () => {
     const { program, address } = await startServer(t, tempFolder(t), [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
     for (const [id, header] of headers.entries()) assert.equal((await create(address, id, header)).status, 200)
     await create(address, -1)
-    program.signal('SIGTERM')
-    const { stderr } = await program.outcome
+    const { stderr } = await program.ends()
     const lines = stderr.split('\n').filter((line) => line.includes('"msg":"answered"'))
     return lines.map((line) => (JSON.parse(line) as { trace?: string }).trace)
   }

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -51,12 +50,6 @@ function* rubbish(count: number): Generator<string> {
   for (let written = 0; written < count; written += 1000) yield 'x\n'.repeat(1000)
 }
 
-/** The peak memory of a program, in bytes. */
-function peakOf({ child }: Program): number {
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
-}
-
 const NOT_ELSEWHERE = 'the memory that imports and exports take, because only Linux tells it'
 /** The promised bound of a process during any import and export. */
 const BOUND = 300e6
@@ -68,11 +61,11 @@ test('importing and exporting through the service takes bounded memory for any n
   await importRows(server, rows(0, 20_000))
   await importRows(server, rubbish(50_000))
   await exportSize(server)
-  const few = peakOf(server.program)
+  const few = server.program.memory('VmHWM')
   assert.equal((await importRows(server, rows(20_000, 70_000))).added, 70_000)
   assert.equal((await importRows(server, rubbish(100_000))).refused, 100_000)
   assert.ok((await exportSize(server)) > 90e6)
-  const many = peakOf(server.program)
+  const many = server.program.memory('VmHWM')
   assert.ok(many - few < 60e6, `${many - few} bytes more for 90 MB of plants than for 20 MB`)
   assert.ok(many < BOUND, `${many} bytes`)
 })
@@ -84,7 +77,7 @@ test('importing straight into a store takes bounded memory for any number of pla
   const input = program.child.stdin ?? assert.fail()
   await pipeline(Readable.from(rows(0, 40_000)), input, { end: false })
   // The program has read everything except the last pieces.
-  const peak = peakOf(program)
+  const peak = program.memory('VmHWM')
   input.end()
   const { code, stderr } = await program.outcome
   assert.match(stderr, /40,000 added/)

@@ -1,4 +1,4 @@
-// A script for test/hard/descriptors.test.ts, under a low limit of descriptors. It takes all of them, starts the schedule of
+// A script for test/hard/leaks.test.ts, under a low limit of descriptors. It takes all of them, starts the schedule of
 // backups, and prints how many have failed once the first one has.
 import { closeSync, openSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'

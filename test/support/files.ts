@@ -1,11 +1,23 @@
+import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { OperatorError } from '../../src/base/operator-error.ts'
 import type { Plant } from '../../src/domain/plant.ts'
 import { cleanUp, type Scene } from './clean-up.ts'
+
+/** A check for `assert.rejects`: whether the operator gets such a message, and the command such an exit code. */
+export const fails =
+  (why: RegExp, exitCode?: 1 | 2) =>
+  (error: unknown): boolean => {
+    assert.ok(error instanceof OperatorError, String(error))
+    assert.match(error.message, why)
+    if (exitCode !== undefined) assert.equal(error.exitCode, exitCode)
+    return true
+  }
 
 /** Creates a folder, which is removed after the test. */
 export function tempFolder(scene: Scene): string {

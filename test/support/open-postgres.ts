@@ -1,6 +1,8 @@
 import { after } from 'node:test'
 import { CitusStore } from '../../src/citus/store.ts'
 import type { ServedStore } from '../../src/http/metrics/service-metrics.ts'
+import { Pool } from '../../src/postgres/pool/pool.ts'
+import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
 import { PostgresStore, type PostgresStoreOptions } from '../../src/postgres/store.ts'
 import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { isDistributed } from './citus.ts'
@@ -44,6 +46,13 @@ export async function openCitus(t: Scene, url: string, given: Partial<PostgresSt
   const store = await CitusStore.open(readPostgresAddress(url, {}), options(given))
   cleanUp(t, () => store.close())
   return store
+}
+
+/** Opens a pool of two connections, and closes it after the test. @returns the share of a work in it */
+export function shareOf(t: Scene, url: string, { max = 2, timeout = 20_000 } = {}): PoolShare {
+  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout, onTrouble: () => {} })
+  cleanUp(t, () => pool.close())
+  return new PoolShare(pool, max)
 }
 
 /** Opens the store of a test that holds on every engine in PostgreSQL. */

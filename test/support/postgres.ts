@@ -5,6 +5,7 @@ import { CITUS_VARIABLE, newCitusDatabase } from './citus.ts'
 import { cleanUp, type Scene } from './clean-up.ts'
 import { PostgresServer } from './postgres-server.ts'
 import { query } from './query.ts'
+import { until } from './until.ts'
 
 export { query } from './query.ts'
 
@@ -60,6 +61,19 @@ export async function lockPlants(url: string): Promise<() => Promise<void>> {
   await client.query('LOCK TABLE tokens IN EXCLUSIVE MODE')
   return () => client.end()
 }
+
+/** Counts the sessions of a database that wait for a lock. @param what a condition of theirs */
+export const lockedOut = async (url: string, what = 'true'): Promise<number> =>
+  (
+    await query(
+      url,
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND ${what}`,
+    )
+  ).length
+
+/** Waits until so many sessions of a database wait for a lock. */
+export const untilLockedOut = (url: string, count: number, what?: string): Promise<void> =>
+  until(async () => (await lockedOut(url, what)) >= count, `${count} statements do not wait for a lock`)
 
 /** All plants of a database by id, read without the store. */
 export async function plantsOf(url: string): Promise<NewPlant[]> {

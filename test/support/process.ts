@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -88,8 +90,22 @@ export class Program {
     return this.child.exitCode === null && this.child.signalCode === null
   }
 
+  /** The memory of the process, now (VmRSS) or at most so far (VmHWM), in bytes. Only Linux tells it (proc_pid_status(5)). */
+  memory(kind: 'VmRSS' | 'VmHWM'): number {
+    const status = readFileSync(`/proc/${this.child.pid}/status`, 'utf8')
+    return Number(new RegExp(`^${kind}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.child.kill(signal)
+  }
+
+  /** Lets the program end in order, as an operator does. */
+  async ends(): Promise<Outcome> {
+    this.signal('SIGTERM')
+    const outcome = await this.outcome
+    assert.equal(outcome.code, 0, outcome.stderr)
+    return outcome
   }
 
   /** Kills the program, like a crash. Resolves after its end. */

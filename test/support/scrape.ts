@@ -1,3 +1,6 @@
+import type { Agent } from 'node:http'
+import { send } from './load.ts'
+
 interface Sample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
@@ -33,6 +36,10 @@ export class Scrape {
     return this.samples.find(isMeant)?.value
   }
 }
+
+/** The metrics of a service with the configured token. */
+export const scrapeAt = async (address: string, agent?: Agent): Promise<Scrape> =>
+  new Scrape((await send('GET', `${address}/metrics`, agent === undefined ? {} : { agent })).body)
 
 /** The use, the limit or the refusals of a bound in a text of metrics. */
 export const boundIn = (text: string, bound: string, what: 'used' | 'limit' | 'refused_total' = 'used'): number =>

@@ -31,6 +31,13 @@ export const parts = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMa
 export const readOf = (sum: number, scan: Plan): number =>
   scan['Node Type'] === 'Index Only Scan' ? sum + (scan['Heap Fetches'] ?? 0) : rowsOf(sum, scan)
 
+/** The plants that the scans of some plans have read. */
+export const plantsRead = (plans: readonly Plan[]): number =>
+  plans
+    .flatMap(parts)
+    .filter((part) => part['Relation Name'] === 'plants')
+    .reduce(readOf, 0)
+
 /** Adds the rows that a node has read. */
 export const rowsOf = (sum: number, plan: Plan): number =>
   sum + (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']

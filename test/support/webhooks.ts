@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { Webhook as Library } from 'standardwebhooks'
 import type { Webhook, WebhookDelivery, WebhookWithSecret } from '../../client/src/contract.generated.ts'
-import type { TestReceiver } from './receiver.ts'
+import type { Received, TestReceiver } from './receiver.ts'
 import type { Answer, Sending, Service } from './service.ts'
 import { until } from './until.ts'
 
@@ -33,6 +34,17 @@ export async function deliveriesOf(service: Service, id: string): Promise<Webhoo
 
 export const patchWebhook = (service: Service, id: string, patch: unknown): Promise<Answer> =>
   service.sendJson('PATCH', `/webhooks/${id}`, patch)
+
+/** The plant of an event. */
+export const plantIn = ({ body }: { readonly body: string }): { readonly id: number; readonly name: string } =>
+  (JSON.parse(body) as { data: { id: number; name: string } }).data
+
+/** The ids of the plants of all events that came, in their order. */
+export const idsIn = ({ received }: TestReceiver): number[] => received.map((one) => plantIn(one).id)
+
+/** Verifies a request by the library of Standard Webhooks, which throws where the signature is wrong. */
+export const verify = ({ body, headers }: Received, secret: string): unknown =>
+  new Library(secret).verify(body, headers as Record<string, string>, { jsonParse: false })
 
 /** Waits until a receiver has so many requests. */
 export const untilReceived = ({ received }: TestReceiver, count: number): Promise<void> =>

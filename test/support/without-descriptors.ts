@@ -1,4 +1,4 @@
-// A script for test/hard/descriptors.test.ts, under a low limit of descriptors. It starts a service, takes all free
+// A script for test/hard/leaks.test.ts, under a low limit of descriptors. It starts a service, takes all free
 // descriptors, and prints the answers of readiness and of a search, without descriptors and with descriptors again. On
 // PostgreSQL it prints in between how concurrent searches and creates end, and the answers without open connections.
 import { closeSync, openSync } from 'node:fs'

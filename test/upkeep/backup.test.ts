@@ -14,11 +14,10 @@ import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { OperatorError } from '../../src/base/operator-error.ts'
 import { makeBackup } from '../../src/sqlite/upkeep/backup.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { command } from '../support/commands.ts'
-import { isIntact, plantsIn, snapshot, tempFolder } from '../support/files.ts'
+import { fails, isIntact, plantsIn, snapshot, tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from '../support/not-tested.ts'
 import { openSqlite } from '../support/open-sqlite.ts'
@@ -26,13 +25,6 @@ import { run, startServer } from '../support/process.ts'
 import { importMany } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 import { hasStrace, tracing } from '../support/strace.ts'
-
-const fails = (why: RegExp, exitCode: 1 | 2) => (error: unknown) => {
-  assert.ok(error instanceof OperatorError, String(error))
-  assert.match(error.message, why)
-  assert.equal(error.exitCode, exitCode)
-  return true
-}
 
 /** A closed store with `plants` plants, whose names begin with `nameLength` characters. */
 async function storeWith(t: TestContext, plants: number, nameLength = 10): Promise<string> {

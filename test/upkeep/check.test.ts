@@ -1,28 +1,25 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { OperatorError } from '../../src/base/operator-error.ts'
 import { NO_EXPECTATION } from '../../src/domain/plant.ts'
-import { makeBackup } from '../../src/sqlite/upkeep/backup.ts'
+import { makeBackup, restoreBackup } from '../../src/sqlite/upkeep/backup.ts'
 import { checkStore } from '../../src/sqlite/upkeep/check.ts'
 import { TESTER } from '../support/actor.ts'
 import { deletePlant } from '../support/change-plant.ts'
 import { command } from '../support/commands.ts'
 import { snapshot, tempFolder } from '../support/files.ts'
 import { openSqlite } from '../support/open-sqlite.ts'
-import { assertIndexMatches, steppedIndex } from '../support/sqlite-indexes.ts'
+import { assertIndexMatches, inFile, steppedIndex } from '../support/sqlite-indexes.ts'
+import { importMany } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 
 /** Creates and closes a store whose index lacks the last changes. */
 async function storeOf(t: TestContext, { later }: { later: boolean }): Promise<string> {
-  const path = join(tempFolder(t), 'plants.db')
   const index = steppedIndex()
-  const { store } = await openSqlite(t, { path, startFollower: index.start })
-  const plants = Array.from({ length: 3000 }, (_, i) =>
-    plant(BigInt(i), `Plant ${i} ${'x'.repeat(100)}`, `tag ${i % 5}`),
-  )
-  await store.importPlants(plants, 'add', TESTER)
+  const { path, store } = await openSqlite(t, { startFollower: index.start })
+  await importMany(store, 3000, (i) => plant(BigInt(i), `Plant ${i} ${'x'.repeat(100)}`, `tag ${i % 5}`))
   while (!index.step().isDone);
   if (later) {
     await store.importPlants([plant(1n, 'changed'), plant(9000n, 'new', 'new')], 'update', TESTER)
@@ -73,9 +70,7 @@ test('the check finds damage of the file, the log of changes and the schema, and
     [gap, "INSERT INTO changes (position, bytes, at, kind, ids) VALUES (5000, 1, 1, 'create', zeroblob(8))"],
     [newer, "INSERT INTO migrations VALUES (99, 'x')"],
   ] as const) {
-    const db = new DatabaseSync(file)
-    db.exec(sql)
-    db.close()
+    inFile(file, (db) => db.exec(sql))
   }
   assert.ok((await faultsOf(damaged))['file'])
   assert.match((await faultsOf(gap))['changes']?.join() ?? '', /position 5000: expected 3001 after/)
@@ -99,4 +94,53 @@ test('the check finds damage of the file, the log of changes and the schema, and
   assert.match(bad.stderr, /^changes: DAMAGED .*\n {2}position 5000: expected 3001 after/m)
   assert.equal((JSON.parse(json.stdout) as { parts: unknown[] }).parts.length, 3)
   assert.deepEqual([good.code, bad.code, json.code], [0, 1, 1])
+})
+
+/** Changes of a schema, with what the refusal names. */
+const CHANGES: readonly (readonly [sql: string, names: RegExp])[] = [
+  [
+    'CREATE TRIGGER keep BEFORE UPDATE OF revoked_at ON tokens BEGIN SELECT RAISE(IGNORE); END',
+    /it has the trigger "keep" of "tokens"/,
+  ],
+  [
+    'CREATE TRIGGER "take" AFTER INSERT ON plants BEGIN DELETE FROM plants WHERE id = NEW.id; END',
+    /it has the trigger "take" of "plants"/,
+  ],
+  ['CREATE VIEW others AS SELECT * FROM tokens', /it has the view "others"/],
+  ['CREATE TABLE notes (text TEXT)', /it has the table "notes"/],
+  ['CREATE UNIQUE INDEX once ON plants (name)', /it has the index "once" of "plants"/],
+  ["ALTER TABLE plants ADD COLUMN bed TEXT NOT NULL DEFAULT ''", /the table "plants" is not as this program makes it/],
+  ['DROP INDEX changes_of_plant', /the index "changes_of_plant" of "changes" is missing/],
+  [
+    'ALTER TABLE tokens RENAME TO kept; CREATE VIEW tokens AS SELECT * FROM kept',
+    /the table "tokens" is missing[\s\S]*it has the view "tokens"/,
+  ],
+]
+
+test('a restore and a check refuse what the migrations do not make', async (t) => {
+  const folder = tempFolder(t)
+  const { path, store } = await openSqlite(t)
+  await store.importPlants([plant(1n, 'Rosa')], 'add', TESTER)
+  await store.close()
+  const file = join(folder, 'backup.db')
+  await makeBackup(path, file)
+  for (const [i, [sql, names]] of CHANGES.entries()) {
+    const changed = join(folder, `changed-${i}.db`)
+    copyFileSync(file, changed)
+    inFile(changed, (db) => db.exec(sql))
+    const target = join(folder, `restored-${i}.db`)
+    await assert.rejects(restoreBackup(target, changed, { replace: false }), (error) => {
+      assert.ok(error instanceof OperatorError)
+      assert.match(error.message, /it is no backup by this program/)
+      assert.match(error.message, names)
+      return true
+    })
+    assert.equal(existsSync(target), false)
+    const [schema] = (await checkStore(changed)).parts
+    assert.match(schema?.faults.join('\n') ?? '', names)
+  }
+  const target = join(folder, 'restored.db')
+  await restoreBackup(target, file, { replace: false })
+  const found = (await checkStore(target)).parts.flatMap(({ faults }) => faults)
+  assert.deepEqual(found, [])
 })

@@ -5,6 +5,8 @@ import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { DEVELOPMENT_STORE } from '../support/development-store.ts'
 import { snapshot, tempFolder } from '../support/files.ts'
+import { openStore } from '../support/open-postgres.ts'
+import { newDatabase, query } from '../support/postgres.ts'
 import { run } from '../support/process.ts'
 
 /** A store of the last version with other files of SQL. */
@@ -33,4 +35,19 @@ test('a store of a development version is refused in one sentence, and left as i
   assert.match((await run(t, ['restore', path, ...restored])).stderr, DEVELOPMENT_STORE)
   const { stdout, stderr } = await run(t, ['check', ...store])
   assert.match(stdout + stderr, /a development version made it; export its plants/)
+})
+
+test('a store of a development version in PostgreSQL is refused in one sentence, and left as it is', async (t) => {
+  const url = await newDatabase(t)
+  await (await openStore(t, url)).close()
+  // As the files of those versions had other contents, and there were twelve of them.
+  await query(url, "UPDATE plantstore_migrations SET checksum = 'before 1.0.0'")
+  await query(
+    url,
+    "INSERT INTO plantstore_migrations SELECT number, 'x' FROM generate_series((SELECT max(number) + 1 FROM plantstore_migrations), 12) AS number",
+  )
+  const { code, stderr } = await run(t, ['serve', '--port', '0', '--store', url])
+  assert.equal(code, 1)
+  assert.match(stderr, DEVELOPMENT_STORE)
+  assert.equal((await query(url, 'SELECT FROM plantstore_migrations')).length, 12)
 })

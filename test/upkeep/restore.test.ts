@@ -13,19 +13,12 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { OperatorError } from '../../src/base/operator-error.ts'
 import { makeBackup, restoreBackup } from '../../src/sqlite/upkeep/backup.ts'
 import { command } from '../support/commands.ts'
-import { isIntact, plantsIn, snapshot, tempFolder } from '../support/files.ts'
+import { fails, isIntact, plantsIn, snapshot, tempFolder } from '../support/files.ts'
 import { Load, send } from '../support/load.ts'
 import { startServer } from '../support/process.ts'
-import { assertSearchable } from '../support/sqlite-indexes.ts'
-
-const fails = (why: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof OperatorError, String(error))
-  assert.match(error.message, why)
-  return true
-}
+import { assertSearchable, inFile } from '../support/sqlite-indexes.ts'
 
 test('a backup under load, restored elsewhere after a crash, equals the store row by row', async (t) => {
   const folder = tempFolder(t)
@@ -58,8 +51,7 @@ test('a backup under load, restored elsewhere after a crash, equals the store ro
   const [first] = acknowledged.keys()
   assert.equal((await send('GET', `${again.address}/plants/${first}`, { token: secret.trim() })).status, 200)
   // The log of the crash belongs to the other store.
-  again.program.signal('SIGTERM')
-  await again.program.outcome
+  await again.program.ends()
   copyFileSync(`${storePath}-wal`, `${elsewhere}-wal`)
   const foreign = await command(['token', 'list', '--store', `sqlite:${elsewhere}`])
   assert.match(foreign.stderr, /the log \S+-wal belongs to another file/)
@@ -118,8 +110,7 @@ test('restore refuses a file that is not an intact store, and leaves the present
   for (let id = 0; id < 50; id++) {
     await send('POST', `${address}/plants`, { body: JSON.stringify({ id, name: 'x'.repeat(900) }) })
   }
-  program.signal('SIGTERM')
-  await program.outcome
+  await program.ends()
   const away = tempFolder(t)
   const at = (name: string) => join(away, name)
   await makeBackup(path, at('good.db'))
@@ -128,11 +119,7 @@ test('restore refuses a file that is not an intact store, and leaves the present
     change(at(name))
     return at(name)
   }
-  const sql = (text: string) => (file: string) => {
-    const db = new DatabaseSync(file)
-    db.exec(text)
-    db.close()
-  }
+  const sql = (text: string) => (file: string) => inFile(file, (db) => db.exec(text))
   const garbled = (file: string) => {
     const bytes = readFileSync(file)
     bytes.fill(0xff, bytes.length - 20_000, bytes.length - 12_000)

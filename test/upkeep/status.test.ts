@@ -6,6 +6,7 @@ import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { startServer, TOKEN } from '../support/process.ts'
+import { scrapeAt } from '../support/scrape.ts'
 import { until } from '../support/until.ts'
 
 const env = { PLANTSTORE_TOKEN: TOKEN }
@@ -17,11 +18,10 @@ test('status prints the contents of a store and the state of its service, as tex
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
   const store = ['--store', `sqlite:${storePath}`]
   // The service counts its plants in the background.
-  const headers = { Authorization: `Bearer ${TOKEN}` }
-  const metrics = async () => (await fetch(`${address}/metrics`, { headers })).text()
-  await until(async () => /^plantstore_plants 1$/m.test(await metrics()), 'the metrics do not count the plant')
-  const isCurrent = async () => /^plantstore_search_index_behind 0$/m.test(await metrics())
-  await until(isCurrent, 'the search index stays behind')
+  await until(async () => {
+    const metrics = await scrapeAt(address)
+    return metrics.value('plantstore_plants') === 1 && metrics.value('plantstore_search_index_behind') === 0
+  }, 'the metrics do not count the plant, or the search index stays behind')
   await command(['token', 'create', '--name', 'x', ...store])
   const revoked = await command(['token', 'create', '--name', 'y', '--json', ...store])
   await command(['token', 'revoke', (JSON.parse(revoked.stdout) as { id: string }).id, ...store])

@@ -1,37 +1,35 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { CONFIGURED_TOKEN } from '../../src/domain/token.ts'
+import type { Webhook } from '../../client/src/contract.generated.ts'
+import { readPosition, writePosition } from '../../src/domain/changes.ts'
 import { startReceiver, type TestReceiver } from '../support/receiver.ts'
-import { type Service, withService } from '../support/service.ts'
-import { onService } from '../support/service-tests.ts'
+import { emptyService, errorOf, messageOf, type Service, withService } from '../support/service.ts'
+import { onEmpty, onService } from '../support/service-tests.ts'
+import { importMany } from '../support/store-calls.ts'
+import { plant } from '../support/store-under-test.ts'
 import { until } from '../support/until.ts'
 import {
   createdWebhook,
   deliveriesOf,
+  idsIn,
   LOCAL,
   patchWebhook,
+  plantIn,
+  untilListed,
   untilReceived,
   untilState,
   webhookOf,
 } from '../support/webhooks.ts'
 
-interface Event {
-  readonly type: string
-  readonly data: { readonly id: number; readonly name: string }
-}
-const eventIn = ({ body }: { readonly body: string }): Event => JSON.parse(body) as Event
 const namesOf = ({ received }: TestReceiver, id: number): string[] =>
-  received.map(eventIn).flatMap(({ data }) => (data.id === id ? [data.name] : []))
+  received.map(plantIn).flatMap((one) => (one.id === id ? [one.name] : []))
 
-const put = (service: Service, id: number, name: string) => service.sendJson('PUT', `/plants/${id}`, { name })
+const put = (service: Service, id: number, name: string, tag?: string) =>
+  service.sendJson('PUT', `/plants/${id}`, { name, ...(tag && { tag }) })
 
 /** Imports plants with the ids from `first` on, with one commit. */
-const importPlants = (service: Service, first: number, count: number, name = 'a') =>
-  service.store.importPlants(
-    Array.from({ length: count }, (_, i) => ({ id: BigInt(first + i), name, tag: undefined })),
-    'update',
-    CONFIGURED_TOKEN,
-  )
+const importPlants = (service: Service, first: number, count: number) =>
+  importMany(service.store, count, (i) => plant(BigInt(first + i)))
 
 // Side by side, because they wait for retries.
 suite('the events of one plant', { concurrency: true }, () => {
@@ -41,7 +39,7 @@ suite('the events of one plant', { concurrency: true }, () => {
     const faults: string[] = []
     const receiver = await startReceiver(t, {
       respond(response, received) {
-        const { id } = eventIn(received).data
+        const { id } = plantIn(received)
         open.set(id, (open.get(id) ?? 0) + 1)
         if ((open.get(id) ?? 0) > 1) faults.push(`two events of ${id} at once`)
         most = Math.max(most, [...open.values()].filter((count) => count > 0).length)
@@ -70,19 +68,19 @@ suite('the events of one plant', { concurrency: true }, () => {
 
   onService('wait behind one that fails, alone, until 64 events wait', LOCAL, async (service, t) => {
     const receiver = await startReceiver(t, {
-      respond: (response, received) => response.writeHead(eventIn(received).data.id === 1 ? 500 : 204).end(),
+      respond: (response, received) => response.writeHead(plantIn(received).id === 1 ? 500 : 204).end(),
     })
     const { id } = await createdWebhook(service, { url: receiver.url })
     await put(service, 1, 'first')
     await untilReceived(receiver, 1)
     await put(service, 1, 'second')
     await importPlants(service, 100, 100)
-    await until(() => receiver.received.filter((one) => eventIn(one).data.id >= 100).length >= 100, 'others wait')
+    await until(() => idsIn(receiver).filter((each) => each >= 100).length >= 100, 'others wait')
     assert.ok(!namesOf(receiver, 1).includes('second'))
     for (let i = 0; i < 100; i++) await put(service, 1, `n${i}`)
     await importPlants(service, 1000, 50)
     await until(async () => Number((await webhookOf(service, id)).pending) > 64, 'nothing waits')
-    const later = () => receiver.received.filter((one) => eventIn(one).data.id >= 1000).length
+    const later = () => idsIn(receiver).filter((each) => each >= 1000).length
     assert.equal(later(), 0, 'the webhook waits as a whole')
     receiver.respond = (response) => response.writeHead(204).end()
     await patchWebhook(service, id, { state: 'active' })
@@ -129,7 +127,7 @@ suite('a failed attempt', { concurrency: true }, () => {
     assert.equal(receiver.received.length, 1)
     await patchWebhook(service, id, { state: 'active' })
     await untilReceived(receiver, 3)
-    assert.deepEqual(receiver.received.map((one) => eventIn(one).data.id).sort(), [1, 1, 2])
+    assert.deepEqual(idsIn(receiver).sort(), [1, 1, 2])
   })
 
   onService('by 410 is listed, also for those that come while others are stored', LOCAL, async (service, t) => {
@@ -160,21 +158,6 @@ suite('a failed attempt', { concurrency: true }, () => {
     await untilReceived(receiver, 3)
     assert.equal((await webhookOf(service, id)).state, 'active')
   })
-
-  onService('by a receiver that was away is repeated at once for all when it is back', LOCAL, async (service, t) => {
-    const receiver = await startReceiver(t)
-    await createdWebhook(service, { url: receiver.url })
-    await receiver.stop()
-    for (let id = 1; id <= 30; id++) await put(service, id, 'a')
-    await until(
-      async () =>
-        /attempts_total\{outcome="unanswered"\} (?:[3-9]\d|\d{3})/.test((await service.send('GET', '/metrics')).body),
-      'nothing fails',
-    )
-    await receiver.restart()
-    await untilReceived(receiver, 30)
-    assert.equal(new Set(receiver.received.map((one) => eventIn(one).data.id)).size, 30)
-  })
 })
 
 onService('a webhook whose place has left the log fails, and skips nothing silently', LOCAL, async (service, t) => {
@@ -183,7 +166,6 @@ onService('a webhook whose place has left the log fails, and skips nothing silen
   const [stored] = await service.store.webhooks.list()
   assert.ok(stored)
   const other = stored.progress.position.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
-  const { writePosition, readPosition } = await import('../../src/domain/changes.ts')
   const position = writePosition({ ...readPosition(stored.progress.position), history: other.slice(0, 12) })
   await service.store.webhooks.change(id, stored.version, stored.webhook, { ...stored.progress, position })
   await untilState(service, id, 'failed')
@@ -210,4 +192,110 @@ onService('10 receivers that hang delay none of 20 others', LOCAL, async (servic
   const { body } = await service.send('GET', '/metrics')
   const used = Number(/bound_used\{bound="[^"]*webhook-?requests"\} (\d+)/i.exec(body)?.[1])
   assert.ok(used > 0 && used <= 256, `${used} requests`)
+})
+
+suite('a webhook', () => {
+  onEmpty('delivers again from a position, up to another one', LOCAL, async (service, t) => {
+    const receiver = await startReceiver(t)
+    const { id, position } = await createdWebhook(service, { url: receiver.url, concurrency: 1 })
+    const redeliver = (body: unknown) => service.sendJson('POST', `/webhooks/${id}/redeliver`, body)
+    for (let i = 1; i <= 5; i++) await service.sendJson('POST', '/plants', { id: i, name: 'a' })
+    await untilReceived(receiver, 5)
+    const events = () => receiver.received.map(({ headers }) => headers['webhook-id'])
+    const [first, , third] = events()
+    await untilListed(service, id, 5)
+    assert.equal((await redeliver({ after: first, until: third })).status, 200)
+    await untilReceived(receiver, 7)
+    await service.sendJson('POST', '/plants', { id: 6, name: 'a' })
+    await untilReceived(receiver, 8)
+    assert.deepEqual(events().slice(5, 7), events().slice(1, 3))
+    await untilListed(service, id, 8)
+    assert.equal((await redeliver({ after: position })).status, 200)
+    await untilReceived(receiver, 14)
+    assert.deepEqual(events().slice(8), [...events().slice(0, 5), events()[7]])
+    for (const range of [
+      { after: 'misplaced' },
+      { after: 'now', until: 'misplaced' },
+      { after: first, until: 'now' },
+    ]) {
+      assert.equal(errorOf(await redeliver(range)), 40003, JSON.stringify(range))
+    }
+    assert.equal(errorOf(await redeliver({ after: `${position.slice(0, -1)}x` })), 40003)
+    for (const after of [position, 'now']) {
+      for (const until of ['x', '', 'now']) assert.equal(errorOf(await redeliver({ after, until })), 40003)
+    }
+    assert.doesNotMatch(service.audited.join(), /misplaced/)
+    const bodies = [{}, { after: 1 }, { after: 'now', until: 1 }, { after: 'now', from: 'x' }]
+    for (const body of [...bodies, { after: third, until: first }, { after: 'now', until: first }]) {
+      assert.equal(errorOf(await redeliver(body)), 40002, JSON.stringify(body))
+    }
+    assert.match(messageOf(await redeliver({ after: 1 })), /^after must be a position, or now$/)
+  })
+
+  onEmpty('that delivers a part again loses no event that waits behind it', LOCAL, async (service, t) => {
+    const receiver = await startReceiver(t)
+    const failing = new Set([1, 2, 3])
+    receiver.respond = (response, one) => response.writeHead(failing.has(plantIn(one).id) ? 500 : 204).end()
+    const { id, position } = await createdWebhook(service, { url: receiver.url })
+    for (let i = 1; i <= 5; i++) await service.sendJson('POST', '/plants', { id: i, name: 'a' })
+    await untilListed(service, id, 5)
+    const events = new Map(receiver.received.map((one) => [plantIn(one).id, one.headers['webhook-id']]))
+    const redeliver = async (body: unknown) => {
+      const answer = await service.sendJson('POST', `/webhooks/${id}/redeliver`, body)
+      assert.equal(answer.status, 200, answer.body)
+      return answer.json as Webhook
+    }
+    assert.equal((await redeliver({ after: events.get(5), until: events.get(5) })).position, position)
+    failing.clear()
+    await redeliver({ after: position, until: events.get(1) })
+    const count = (id: number) => idsIn(receiver).filter((each) => each === id).length
+    await until(
+      () => [1, 2, 3].every((id) => count(id) >= 2),
+      () => `plants ${idsIn(receiver)}`,
+    )
+    // Positions are in the order of the log, as texts.
+    await until(async () => (await webhookOf(service, id)).position >= String(events.get(5)), 'something waits')
+  })
+})
+
+suite('a webhook whose filter changes', () => {
+  test('delivers the events that wait for their next attempt, and those between them that only the new filter has', async (t) => {
+    const [service, receiver] = [await emptyService(LOCAL), await startReceiver(t)]
+    receiver.respond = (response) => response.writeHead(500).end()
+    const { id } = await createdWebhook(service, { url: receiver.url, tags: ['fern'] })
+    await put(service, 1, 'a', 'fern')
+    await put(service, 2, 'a', 'moss')
+    await put(service, 3, 'a', 'fern')
+    await untilListed(service, id, 2)
+    receiver.received.length = 0
+    receiver.respond = (response) => response.writeHead(204).end()
+    assert.equal((await patchWebhook(service, id, { tags: ['fern', 'moss'] })).status, 200)
+    await untilReceived(receiver, 3)
+    assert.deepEqual(idsIn(receiver).toSorted(), [1, 2, 3])
+  })
+
+  for (const [member, before, after, wanted] of [
+    ['types', { types: ['plant.updated', 'plant.deleted'] }, { types: ['plant.created'] }, undefined],
+    ['tags', { tags: ['a/1'] }, { tags: ['b/1'] }, 'b/1'],
+    ['tagPrefix', { tagPrefix: 'a/' }, { tagPrefix: 'b/' }, 'b/1'],
+    ['untagged', { tags: ['a/1'] }, { tags: [], untagged: true }, undefined],
+  ] as const) {
+    test(`by ${member} while a request is under way gets what the filter before left out behind it`, async (t) => {
+      // A service that has just begun: it has stored no place of the webhook but the first.
+      const [service, receiver, other] = [await withService(t, LOCAL), await startReceiver(t), await startReceiver(t)]
+      await put(service, 1, 'Fern', 'a/1')
+      // The first request is never answered.
+      receiver.respond = (response) => receiver.received.length > 1 && response.writeHead(204).end()
+      const { id } = await createdWebhook(service, { url: receiver.url, ...before })
+      await createdWebhook(service, { url: other.url })
+      await put(service, 1, 'Moss', 'a/1')
+      await untilReceived(receiver, 1)
+      await put(service, 2, 'Fern', wanted)
+      // Both webhooks read it at once.
+      await untilReceived(other, 2)
+      assert.equal((await patchWebhook(service, id, after)).status, 200)
+      await untilReceived(receiver, 2)
+      assert.deepEqual(idsIn(receiver), [1, 2])
+    })
+  }
 })

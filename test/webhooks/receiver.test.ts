@@ -6,39 +6,30 @@ import type { ServerResponse } from 'node:http'
 import { suite, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { Webhook } from 'standardwebhooks'
 import { makeWebhookSecret, type WebhookKeys } from '../../src/domain/webhook.ts'
 import { readWebhookAllow } from '../../src/settings/webhooks.ts'
 import { AddressPolicy } from '../../src/webhooks/address-policy.ts'
 import { type AttemptResult, Receiver, resolverOf } from '../../src/webhooks/receiver.ts'
 import { notTestedHere, runs } from '../support/not-tested.ts'
-import { certificateOf, type Received, startNameServer, startReceiver } from '../support/receiver.ts'
+import { certificateOf, startNameServer, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
+import { verify } from '../support/webhooks.ts'
 
 const NEVER = new AbortController().signal
 const KEYS: WebhookKeys = { secret: makeWebhookSecret(), previous: undefined }
 const MESSAGE = { id: 'evt1', type: 'plant.created', body: '{"id":9007199254740993}' }
 
-interface Options {
-  readonly allow?: string
-  readonly timeout?: number
-  readonly servers?: readonly string[]
-}
+type Options = { readonly allow?: string; readonly timeout?: number; readonly servers?: readonly string[] }
 
 function receiverOf(url: string, { allow = 'loopback', timeout = 15_000, servers }: Options = {}) {
   const resolver = new Resolver({ timeout: 2000, tries: 2 })
   if (servers !== undefined) resolver.setServers(servers)
   const policy = new AddressPolicy(readWebhookAllow(allow))
-  const receiver = new Receiver(url, { policy, resolve: resolverOf(resolver), agent: 'Plantstore/test', timeout })
-  return receiver
+  return new Receiver(url, { policy, resolve: resolverOf(resolver), agent: 'Plantstore/test', timeout })
 }
 
 const send = (url: string, options?: Options): Promise<AttemptResult> =>
   receiverOf(url, options).send(MESSAGE, KEYS, NEVER)
-
-/** Verifies a request by the library of Standard Webhooks, which throws where the signature is wrong. */
-const verify = ({ body, headers }: Received, secret: string) =>
-  new Webhook(secret).verify(body, headers as Record<string, string>, { jsonParse: false })
 
 const CLOSED = 'the receiver closed the connection'
 
@@ -137,33 +128,24 @@ suite('an attempt', () => {
     assert.equal((await send(away.url)).failure, 'nothing answers at this address')
   })
 
-  test('takes a whole answer for what it is, whatever bytes are behind it, and fails at once by 101', async (t) => {
+  test('takes a whole answer for what it is, whatever bytes are behind it, and fails by 101 and what is no HTTP', async (t) => {
     let answer = ''
     const { url } = await startReceiver(t, { respond: (_response, _received, { socket }) => socket.end(answer) })
+    const OTHER = 'the answer is not HTTP/1.1'
     for (const [given, status, failure] of [
-      ['204 No Content\r\nContent-Length: 5\r\n\r\nhello', 204, undefined],
-      ['200 OK\r\nContent-Length: 2\r\n\r\nok and more', 200, undefined],
-      ['500 Fault\r\nContent-Length: 2\r\n\r\nno and more', 500, 'the status 500'],
-      ['101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n', undefined, CLOSED],
-      ['200 OK\r\nContent-Length: 9\r\n\r\nok', undefined, CLOSED],
+      ['HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello', 204, undefined],
+      ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more', 200, undefined],
+      ['HTTP/1.1 500 Fault\r\nContent-Length: 2\r\n\r\nno and more', 500, 'the status 500'],
+      ['HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n', undefined, CLOSED],
+      ['HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok', undefined, CLOSED],
+      ['SSH-2.0-OpenSSH_9.9\r\n', undefined, OTHER],
+      ['HTTP/1.1 twohundred\r\n\r\n', undefined, OTHER],
+      ['HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n', undefined, OTHER],
+      ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', undefined, OTHER],
     ] as const) {
-      answer = `HTTP/1.1 ${given}`
+      answer = given
       const outcome = await send(url)
       assert.deepEqual([outcome.status, outcome.failure], [status, failure], given)
-    }
-  })
-
-  test('names no undefined code where the answer is not HTTP, or its head has a fault', async (t) => {
-    let answer = ''
-    const { url } = await startReceiver(t, { respond: (_response, _received, { socket }) => socket.end(answer) })
-    for (const given of [
-      'SSH-2.0-OpenSSH_9.9\r\n',
-      'HTTP/1.1 twohundred\r\n\r\n',
-      'HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n',
-      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
-    ]) {
-      answer = given
-      assert.equal((await send(url)).failure, 'the answer is not HTTP/1.1', given)
     }
   })
 
@@ -257,12 +239,8 @@ suite('an attempt', () => {
     await until(() => receiver.received.length >= 4, 'the last request does not come')
     answered.resolve()
     await Promise.all([first, last])
-    assert.deepEqual(receiver.received.map(({ headers }) => headers['webhook-id']).toSorted(), [
-      'first',
-      'last',
-      'other',
-      'whole',
-    ])
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+    assert.deepEqual(ids.toSorted(), ['first', 'last', 'other', 'whole'])
   })
 
   test('ignores the proxies of the environment', async (t) => {

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { appendFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { openWriter } from '../../../src/sqlite/connection.ts'
 import { errorOfFault, isFatal, sqliteFault } from '../../../src/sqlite/errors.ts'
 import { createStoreFile, openingError } from '../../../src/sqlite/open/prepare-file.ts'
 import { SqliteStore } from '../../../src/sqlite/store.ts'
 import { transaction } from '../../../src/sqlite/wal/transaction.ts'
 import { cleanUp } from '../../support/clean-up.ts'
-import { isIntact, tempFolder } from '../../support/files.ts'
+import { isIntact, plantsIn, tempFolder } from '../../support/files.ts'
 import { fullPlants, sendRows } from '../../support/full-plants.ts'
+import { beginImport, chunk, LAST_CHUNK, outcomeOf, rowsFrom } from '../../support/import.ts'
 import { Load, ready, send } from '../../support/load.ts'
-import { notTestedHere } from '../../support/not-tested.ts'
 import { run, type Server, startServer } from '../../support/process.ts'
-import { startServerWithSizeLimit } from '../../support/size-limit.ts'
-import { fillDisk, NO_DISK, smallDisk } from '../../support/small-disk.ts'
+import { SECRET } from '../../support/service.ts'
+import { diskTest, fillDisk } from '../../support/small-disk.ts'
 import { until } from '../../support/until.ts'
 
 test('a write to a full file is 50304 and rolls back its transaction, and the service continues', async (t) => {
@@ -54,9 +54,7 @@ test('while its file cannot grow, the service refuses writes that do not fit, an
   })
 })
 
-test('on a full disk the service refuses writes, is not ready, and recovers', async (t) => {
-  const disk = smallDisk(t)
-  if (disk === undefined) return notTestedHere(t, `a disk that fills up, ${NO_DISK}`)
+diskTest('on a full disk the service refuses writes, is not ready, and recovers', async (t, disk) => {
   const server = await startServer(t, disk)
   await assertSurvives(server, {
     fill: () => fillDisk(disk),
@@ -67,49 +65,49 @@ test('on a full disk the service refuses writes, is not ready, and recovers', as
 })
 
 for (const end of ['SIGTERM', 'SIGKILL'] as const) {
-  test(`a service started on a full disk after ${end} serves reads, and writes once there is space`, async (t) => {
-    const disk = smallDisk(t)
-    if (disk === undefined) return notTestedHere(t, `a start on a disk that is full, ${NO_DISK}`)
-    const first = await startServer(t, disk)
-    const load = new Load(first.address)
-    await load.reaches(500)
-    await load.stop()
-    first.program.signal(end)
-    await first.program.outcome
-    fillDisk(disk)
+  diskTest(
+    `a service started on a full disk after ${end} serves reads, and writes once there is space`,
+    async (t, disk) => {
+      const first = await startServer(t, disk)
+      const load = new Load(first.address)
+      await load.reaches(500)
+      await load.stop()
+      first.program.signal(end)
+      await first.program.outcome
+      fillDisk(disk)
 
-    let stored = 0
-    // The second start uses what the first start left of the reserve.
-    for (let start = 0; start < 2; start++) {
-      const { program, address, storePath } = await startServer(t, disk)
-      const [[id] = []] = load.acknowledged
-      assert.equal((await send('GET', `${address}/plants/${id}`)).status, 200)
-      assert.equal((await send('GET', `${address}/plants?limit=1000`)).status, 200)
-      stored += await storedBefore50304(disk, address, start)
+      let stored = 0
+      // The second start uses what the first start left of the reserve.
+      for (let start = 0; start < 2; start++) {
+        const { program, address, storePath } = await startServer(t, disk)
+        const [[id] = []] = load.acknowledged
+        assert.equal((await send('GET', `${address}/plants/${id}`)).status, 200)
+        assert.equal((await send('GET', `${address}/plants?limit=1000`)).status, 200)
+        stored += await storedBefore50304(disk, address, start)
+        load.assertAllIn(storePath)
+        await program.ends()
+        fillDisk(disk, `more-${start}`)
+      }
+
+      const { address, storePath } = await startServer(t, disk)
+      await ready(address, 503)
+      const file = join(disk, 'export.csv')
+      const { stdout } = await run(t, ['export', '-', '--format', 'csv', '--store', `sqlite:${storePath}`], {
+        cwd: disk,
+      })
+      assert.equal(stdout.split('\r\n').length - 2, load.acknowledged.size + stored, file)
+      rmSync(join(disk, 'ballast'))
+      const after = new Load(address, { firstId: 1_000_000n })
+      await after.reaches(100)
+      await after.stop()
+      await ready(address, 200)
       load.assertAllIn(storePath)
-      program.signal('SIGTERM')
-      assert.equal((await program.outcome).code, 0)
-      fillDisk(disk, `more-${start}`)
-    }
-
-    const { address, storePath } = await startServer(t, disk)
-    await ready(address, 503)
-    const file = join(disk, 'export.csv')
-    const { stdout } = await run(t, ['export', '-', '--format', 'csv', '--store', `sqlite:${storePath}`], { cwd: disk })
-    assert.equal(stdout.split('\r\n').length - 2, load.acknowledged.size + stored, file)
-    rmSync(join(disk, 'ballast'))
-    const after = new Load(address, { firstId: 1_000_000n })
-    await after.reaches(100)
-    await after.stop()
-    await ready(address, 200)
-    load.assertAllIn(storePath)
-    after.assertAllIn(storePath)
-  })
+      after.assertAllIn(storePath)
+    },
+  )
 }
 
-test('a new store is whole or not there, however little space there is for it', (t) => {
-  const disk = smallDisk(t)
-  if (disk === undefined) return notTestedHere(t, `a store made on a disk that is full, ${NO_DISK}`)
+diskTest('a new store is whole or not there, however little space there is for it', (_t, disk) => {
   const path = join(disk, 'plants.db')
   createStoreFile(path)
   const { size } = statSync(path)
@@ -144,9 +142,7 @@ async function storedBefore50304(disk: string, address: string, start: number): 
   }
 }
 
-test('the service checkpoints a log that has filled the disk before it writes anything else', async (t) => {
-  const disk = smallDisk(t)
-  if (disk === undefined) return notTestedHere(t, `a log that fills a disk, ${NO_DISK}`)
+diskTest('the service checkpoints a log that has filled the disk before it writes anything else', async (t, disk) => {
   const { address, storePath } = await startServer(t, disk)
   const load = new Load(address, { clients: 4, nameLength: 500 })
   await load.reaches(300)
@@ -208,7 +204,49 @@ async function assertSurvives({ program, address, storePath }: Server, disk: Dis
   assert.deepEqual([[...load.refused.keys()], load.broken], [[50304], []])
   assert.ok(program.isRunning)
   load.assertAllIn(storePath)
-  program.signal('SIGTERM')
-  assert.equal((await program.outcome).code, 0)
+  await program.ends()
   assert.ok(isIntact(storePath))
 }
+
+/**
+ * Starts a server like startServer, whose store file can get a limit at its present size, which stops writes like a full
+ * disk.
+ */
+async function startServerWithSizeLimit(t: TestContext, folder: string, env: Record<string, string> = {}) {
+  const flag = join(folder, 'size-limit')
+  // Sets the maximum size of the file before each transaction: the present size while the limit is set.
+  const script = `import { existsSync } from 'node:fs'
+    import { DatabaseSync } from 'node:sqlite'
+    const { exec } = DatabaseSync.prototype
+    DatabaseSync.prototype.exec = function (sql) {
+      if (sql === 'BEGIN IMMEDIATE')
+        exec.call(this, 'PRAGMA max_page_count = ' + (existsSync(${JSON.stringify(flag)}) ? 1 : 1000000))
+      return exec.call(this, sql)
+    }`
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
+  const server = await startServer(t, folder, [], { nodeArgs, env })
+  return { ...server, sizeLimit: { set: () => writeFileSync(flag, ''), lift: () => rmSync(flag) } }
+}
+
+test('an import that fills the disk says how far it got, and repeating it completes it', async (t) => {
+  const { address, storePath, sizeLimit } = await startServerWithSizeLimit(t, tempFolder(t), {
+    PLANTSTORE_TOKEN: SECRET,
+  })
+  const port = Number(new URL(address).port)
+  const connection = beginImport({ port }, rowsFrom(1, 100), 'Connection: close')
+  const last = () => send('GET', `${address}/plants/100`, { token: SECRET })
+  await until(async () => (await last()).status === 200, 'the import stores nothing')
+  sizeLimit.set()
+  // More rows than fit into free pages of the file.
+  connection.write(chunk(rowsFrom(101, 5000)) + LAST_CHUNK)
+  const { status, error, message } = await outcomeOf(connection)
+  assert.deepEqual([status, error], [503, 50304])
+  const [, line] = /^the store has no space left; all rows up to line (\d+) were processed /.exec(message ?? '') ?? []
+  assert.equal(plantsIn(storePath).size, Number(line))
+  sizeLimit.lift()
+  const again = beginImport({ port }, rowsFrom(1, 5100), 'Connection: close')
+  again.write(LAST_CHUNK)
+  const { added, unchanged } = await outcomeOf(again)
+  assert.deepEqual([added, unchanged], [5100 - Number(line), Number(line)])
+  assert.equal(plantsIn(storePath).size, 5100)
+})

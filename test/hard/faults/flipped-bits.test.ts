@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { matches, type PlantFilter, type PlantOrder } from '../../../src/domain/plant-query.ts'
 import type { Store } from '../../../src/domain/store.ts'
 import { indexPath, UnreadyIndex } from '../../../src/sqlite/indexed.ts'
@@ -13,9 +12,11 @@ import type { Task } from '../../../src/sqlite/worker/cooperative.ts'
 import { TESTER } from '../../support/actor.ts'
 import { cleanUp } from '../../support/clean-up.ts'
 import { plantsIn, tempFolder } from '../../support/files.ts'
+import { send } from '../../support/load.ts'
 import { openSqlite } from '../../support/open-sqlite.ts'
-import { run, startServer, TOKEN } from '../../support/process.ts'
+import { run, startServer } from '../../support/process.ts'
 import { assertIndexMatches, IDLE, indexAll, inFile } from '../../support/sqlite-indexes.ts'
+import { exportAll } from '../../support/store-calls.ts'
 import { plant, refusal } from '../../support/store-under-test.ts'
 import { until } from '../../support/until.ts'
 
@@ -41,6 +42,16 @@ const hide = (path: string): void =>
       DELETE FROM names WHERE id = ${HIDDEN}; DELETE FROM recent_names WHERE id = ${HIDDEN}`),
   )
 
+/** Copies of an index with a flipped bit each, spread over the file, and over the bits of a byte. */
+function* flipped(index: Buffer, flips: number): Generator<readonly [at: number, bytes: Buffer]> {
+  for (let flip = 0; flip < flips; flip++) {
+    const bytes = Buffer.from(index)
+    const at = Math.floor(((flip + 0.37) / flips) * index.length)
+    bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (flip % 8)), at)
+    yield [at, bytes]
+  }
+}
+
 const indexPart = async (path: string): Promise<string | undefined> =>
   (await checkStore(path)).parts.find(({ part }) => part === 'index')?.found
 
@@ -48,13 +59,9 @@ test('after a check no flipped bit of the index hides a plant', async (t) => {
   const path = await indexedStore(t)
   const copy = join(tempFolder(t), 'plants.db')
   const index = readFileSync(indexPath(path))
-  for (let flip = 0; flip < FLIPS; flip++) {
+  for (const [, bytes] of flipped(index, FLIPS)) {
     copyFileSync(path, copy)
-    const flipped = Buffer.from(index)
-    // Spread over the file, and over the bits of a byte.
-    const at = Math.floor(((flip + 0.37) / FLIPS) * index.length)
-    flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << (flip % 8)), at)
-    writeFileSync(indexPath(copy), flipped)
+    writeFileSync(indexPath(copy), bytes)
     assert.equal(await indexPart(copy), 'made anew')
     assertIndexMatches(copy)
   }
@@ -65,16 +72,15 @@ test('check --reindex has a service make its index anew, and check alone leaves 
   hide(path)
   const { address } = await startServer(t, join(path, '..'))
   const found = async () => {
-    const headers = { Authorization: `Bearer ${TOKEN}` }
-    const answer = await fetch(`${address}/plants?q=${HIDDEN}&tag=tag+${HIDDEN % 5n}&limit=1000`, { headers })
-    return ((await answer.json()) as unknown[]).length
+    const { body } = await send('GET', `${address}/plants?q=${HIDDEN}&tag=tag+${HIDDEN % 5n}&limit=1000`)
+    return (JSON.parse(body) as unknown[]).length
   }
   const hidden = await found()
   const [alone, asked] = [['check'], ['check', '--reindex']].map((command) => [...command, '--store', `sqlite:${path}`])
   assert.match((await run(t, alone ?? [])).stderr, /^index: ok \(not made anew, as a service uses it; --reindex /m)
   assert.equal(await found(), hidden)
   assert.match((await run(t, asked ?? [])).stderr, /^index: ok \(the service makes it anew\)/m)
-  while ((await found()) === hidden) await sleep(50)
+  await until(async () => (await found()) !== hidden, 'the service keeps its index')
 })
 
 /** More plants than an export looks at as a whole. */
@@ -89,11 +95,8 @@ test('no flipped bit of the index hides a plant from an export by id', async (t)
   filters.push({ tags: ['tag 3', 'tag 4'], words: ['77'] })
   const all = plantsIn(path)
   const wanted = filters.map((filter) => [...all].filter(([, one]) => matches(filter, one)).length)
-  for (let flip = 0; flip < 4 * FLIPS; flip++) {
-    const flipped = Buffer.from(index)
-    const at = Math.floor(((flip + 0.37) / (4 * FLIPS)) * index.length)
-    flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << (flip % 8)), at)
-    writeFileSync(indexPath(copy), flipped)
+  for (const [at, bytes] of flipped(index, 4 * FLIPS)) {
+    writeFileSync(indexPath(copy), bytes)
     const found = filters.map((filter) => exportedBy(copy, filter).length)
     assert.deepEqual(found, wanted, `the bit at ${at}`)
   }
@@ -113,11 +116,10 @@ function exportedBy(path: string, filter: PlantFilter): bigint[] {
     try {
       done(reader.openExport(1, filter, 'id', false, isRetry))
       const ids: bigint[] = []
-      for (;;) {
-        const chunk = done(reader.readExport(1)).ids
-        if (chunk.length === 0) return ids
+      for (let chunk = done(reader.readExport(1)).ids; chunk.length > 0; chunk = done(reader.readExport(1)).ids) {
         ids.push(...chunk)
       }
+      return ids
     } catch (error) {
       if (!(error instanceof UnreadyIndex)) throw error
     } finally {
@@ -176,8 +178,5 @@ for (const served of [false, true]) {
   })
 }
 
-async function exported(store: Store, filter: PlantFilter, order: PlantOrder): Promise<bigint[]> {
-  const ids: bigint[] = []
-  for await (const chunk of store.exportPlants(filter, order)) ids.push(...chunk.map(({ id }) => id))
-  return ids
-}
+const exported = async (store: Store, filter: PlantFilter, order: PlantOrder): Promise<bigint[]> =>
+  (await exportAll(store, filter, order)).map(({ id }) => id)

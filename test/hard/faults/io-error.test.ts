@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { isIntact, tempFolder } from '../../support/files.ts'
 import { Load, send } from '../../support/load.ts'
 import { notTestedHere } from '../../support/not-tested.ts'
 import { run, startServer, TOKEN } from '../../support/process.ts'
 import { failing, hasStrace } from '../../support/strace.ts'
+
+/** A test on a disk that fails. */
+const faultTest = (title: string, work: (t: TestContext, folder: string) => Promise<void>) =>
+  test(title, (t) =>
+    hasStrace ? work(t, tempFolder(t)) : notTestedHere(t, `${title}, because strace is not there or not allowed`),
+  )
 
 const failingDisk = (call: string, when: string) => failing(call, `error=EIO:${when}`)
 
@@ -17,9 +23,8 @@ const FAULTS = [
 ] as const
 
 for (const [call, when, fails] of FAULTS) {
-  test(`when ${call} ${fails}, writes get 50301, the process exits, and no acknowledged plant is lost`, async (t) => {
-    if (!hasStrace) return notTestedHere(t, `a disk whose ${call} ${fails}, because strace is not there or not allowed`)
-    const folder = tempFolder(t)
+  const title = `when ${call} ${fails}, writes get 50301, the process exits, and no acknowledged plant is lost`
+  faultTest(title, async (t, folder) => {
     await (await startServer(t, folder)).program.kill()
     const { program, address, storePath } = await startServer(t, folder, [], { under: failingDisk(call, when) })
     const load = new Load(address, { clients: 8 })
@@ -45,9 +50,7 @@ for (const [call, when, fails] of FAULTS) {
   })
 }
 
-test('a disk fault during recovery stops the start, and loses nothing', async (t) => {
-  if (!hasStrace) return notTestedHere(t, 'a disk that fails in a recovery, because strace is not there or not allowed')
-  const folder = tempFolder(t)
+faultTest('a disk fault during recovery stops the start, and loses nothing', async (t, folder) => {
   const { program, address, storePath } = await startServer(t, folder)
   const load = new Load(address)
   await load.reaches(300)
@@ -64,9 +67,7 @@ test('a disk fault during recovery stops the start, and loses nothing', async (t
   assert.ok(isIntact(storePath))
 })
 
-test('a read of the log that fails is not taken for a damaged store, and loses nothing', async (t) => {
-  if (!hasStrace) return notTestedHere(t, 'a disk that fails to read, because strace is not there or not allowed')
-  const folder = tempFolder(t)
+faultTest('a read of the log that fails is not taken for a damaged store, and loses nothing', async (t, folder) => {
   await (await startServer(t, folder)).program.kill()
   const wal = join(folder, 'plants.db-wal')
   const under = failing('pread64', 'error=EIO:when=200+', wal)
@@ -110,10 +111,7 @@ function replaceByCopy(path: string): void {
   renameSync(join(folder, 'copy'), path)
 }
 
-test('an export that cannot be flushed to disk leaves no file under its name', async (t) => {
-  if (!hasStrace)
-    return notTestedHere(t, 'a disk that fails under an export, because strace is not there or not allowed')
-  const folder = tempFolder(t)
+faultTest('an export that cannot be flushed to disk leaves no file under its name', async (t, folder) => {
   const { address } = await startServer(t, folder)
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
   // The first flush of the process is that of the file. A rename before the flush would leave the file.

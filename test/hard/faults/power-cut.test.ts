@@ -36,8 +36,7 @@ async function cutPower(t: TestContext, library: string, cut: PowerCut): Promise
   // With an index, the test waits until the service removes changes that the index no longer needs.
   const args = cut.hasIndex === true ? ['--changes-keep', '0s'] : []
   const first = await startServer(t, folder, args)
-  first.program.signal('SIGTERM')
-  await first.program.outcome
+  await first.program.ends()
   copyFileSync(first.storePath, join(disk, 'plants.db'))
   // Without this, the next start would create the index on a disk without the simulation.
   rmSync(`${first.storePath}-index`, { force: true })

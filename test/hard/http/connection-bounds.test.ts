@@ -9,12 +9,13 @@ import type { Scene } from '../../support/clean-up.ts'
 import { movableTime } from '../../support/clock.ts'
 import { tempFolder } from '../../support/files.ts'
 import { fullPlants } from '../../support/full-plants.ts'
+import { send } from '../../support/load.ts'
 import { boundOf } from '../../support/long-work.ts'
 import { isLinux, notTestedHere, systemBacklog } from '../../support/not-tested.ts'
-import { startServer, TOKEN } from '../../support/process.ts'
+import { startServer } from '../../support/process.ts'
 import { answersIn, assertRefusal, RawConnection } from '../../support/raw.ts'
 import { LIVE, untilNoConnection, whole } from '../../support/requests.ts'
-import { boundIn } from '../../support/scrape.ts'
+import { boundIn, scrapeAt } from '../../support/scrape.ts'
 import { SECRET, type Service, withService } from '../../support/service.ts'
 import { onService } from '../../support/service-tests.ts'
 import { clearTest } from '../../support/transport.ts'
@@ -60,11 +61,8 @@ suite('connections beyond the bound', () => {
   clearTest('replace the connection that has been idle for longest, if for at least a second', async (t) => {
     const service = await withService(t, { maxConnections: '3' })
     const move = movableTime(t)
-    const [first, second, third] = [
-      await opened(t, service, ''),
-      await opened(t, service, ''),
-      await opened(t, service, ''),
-    ]
+    const open = () => opened(t, service, '')
+    const [first, second, third] = [await open(), await open(), await open()]
     for (const connection of [second, third, first]) {
       connection.write(`${LIVE}\r\n`)
       await connection.until('"live"')
@@ -154,10 +152,8 @@ async function withFewDescriptors(t: TestContext, most: number) {
   const { address } = await startServer(t, tempFolder(t), [], {
     under: ['bash', '-c', `ulimit -n ${most} && exec "$@"`, 'bash'],
   })
-  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
-  const limit = async () =>
-    boundIn(await (await fetch(`${address}/metrics`, { headers })).text(), 'max-connections', 'limit')
-  return { address, headers, limit }
+  const limit = async () => boundIn((await scrapeAt(address)).text, 'max-connections', 'limit')
+  return { address, limit }
 }
 
 clearTest('a burst of connections waits while the service is busy, and none of them is reset', async (t) => {
@@ -176,16 +172,15 @@ clearTest('a burst of connections waits while the service is busy, and none of t
 
 clearTest('silent connections leave descriptors to the store, and make room for one that sends requests', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the limit of open files, because only Linux tells it')
-  const { address, headers, limit } = await withFewDescriptors(t, 128)
+  const { address, limit } = await withFewDescriptors(t, 128)
   const silent = Array.from({ length: 500 }, () => new RawConnection(Number(new URL(address).port)))
   t.after(() => silent.forEach(({ socket }) => void socket.destroy()))
   await Promise.all(silent.map(({ socket }) => socket.readyState === 'open' || once(socket, 'connect').catch(() => {})))
   for (let id = 0; id < 3; id++) {
-    const body = JSON.stringify({ id, name: 'a' })
-    assert.equal((await fetch(`${address}/plants`, { method: 'POST', headers, body })).status, 200)
+    assert.equal((await send('POST', `${address}/plants`, { body: `{"id":${id},"name":"a"}` })).status, 200)
   }
   for (const path of ['/plants/export', '/plants?q=a', '/health/ready']) {
-    assert.equal((await fetch(`${address}${path}`, { headers })).status, 200, path)
+    assert.equal((await send('GET', `${address}${path}`)).status, 200, path)
   }
   assert.equal(await limit(), 64, 'half of the limit of open files')
 })

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import type { Agent } from 'node:http'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
@@ -12,7 +11,7 @@ import { send } from '../../support/load.ts'
 import { isLinux, notTestedHere, systemBacklog } from '../../support/not-tested.ts'
 import { type Program, type Served, startServer, TOKEN } from '../../support/process.ts'
 import { RawConnection } from '../../support/raw.ts'
-import { Scrape } from '../../support/scrape.ts'
+import { type Scrape, scrapeAt } from '../../support/scrape.ts'
 import { clearTest, newAgent } from '../../support/transport.ts'
 import { happens, until } from '../../support/until.ts'
 import { token } from '../../token-suite.ts'
@@ -62,7 +61,7 @@ class Flooded {
    * @returns the maximum growth of the process, in MiB
    */
   async flood(bytes: string): Promise<number> {
-    const before = this.#memory('VmRSS')
+    const before = this.#program.memory('VmRSS')
     const port = Number(new URL(this.#address).port)
     const connections = Array.from({ length: CONNECTIONS }, () => {
       const connection = new RawConnection(port)
@@ -83,22 +82,15 @@ class Flooded {
       return unchanged === 10 || metric('process_cpu_seconds_total') > end
     }
     await until(isTakenIn, () => `the service does not take the flood in; it holds ${last}`)
-    const grown = this.#memory('VmHWM') - before
+    const grown = (this.#program.memory('VmHWM') - before) / 2 ** 20
     for (const { socket } of connections) socket.destroy()
     await this.#untilLeft()
     return grown
   }
 
-  /** The memory of the service, now (VmRSS) or at most so far (VmHWM), in MiB (proc_pid_status(5)). */
-  #memory(kind: 'VmRSS' | 'VmHWM'): number {
-    const status = readFileSync(`/proc/${this.#program.child.pid}/status`, 'utf8')
-    return Number(new RegExp(`^${kind}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024
-  }
-
   async #metrics(): Promise<(...which: Parameters<Scrape['value']>) => number> {
     // Over the old connection: the limits of fetch end a new one that waits behind those of the flood.
-    const { body } = await send('GET', `${this.#address}/metrics`, { agent: this.#agent })
-    const metrics = new Scrape(body)
+    const metrics = await scrapeAt(this.#address, this.#agent)
     return (...which) => metrics.value(...which) ?? assert.fail(String(which[0]))
   }
 
@@ -235,12 +227,9 @@ class LargePages {
     // Returns once the index has these plants, without which no page by name is answered.
     assert.equal((await send('GET', `${served.address}/plants?sort=name&limit=1`)).status, 200)
     const tokens = (view.length > 0 ? [] : ['a', 'b', 'c', 'd']).map(async (name) => {
-      const response = await fetch(`${served.address}/tokens`, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify({ name, scopes: ['plants:read'] }),
-      })
-      return ((await response.json()) as { secret: string }).secret
+      const body = JSON.stringify({ name, scopes: ['plants:read'] })
+      const created = await send('POST', `${served.address}/tokens`, { body })
+      return (JSON.parse(created.body) as { secret: string }).secret
     })
     return new LargePages(served, await Promise.all(tokens))
   }

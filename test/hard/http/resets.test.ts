@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { suite, type TestContext, test } from 'node:test'
 import { tempFolder } from '../../support/files.ts'
 import { send } from '../../support/load.ts'
-import { type Program, startServer, TOKEN } from '../../support/process.ts'
+import { startServer, TOKEN } from '../../support/process.ts'
 import { PLANT } from '../../support/requests.ts'
 import { onService } from '../../support/service-tests.ts'
 import { settled } from '../../support/until.ts'
@@ -61,13 +61,8 @@ const LEAVES: Readonly<Record<string, Leave>> = {
   },
 }
 
-interface Ports {
-  readonly program: Program
-  /** The addresses of the port for clients and of the port for monitors. */
-  readonly addresses: readonly string[]
-}
-
-async function startOnTwoPorts(t: TestContext): Promise<Ports> {
+/** Starts a service. @returns the addresses of its port for clients and of its port for monitors too */
+async function startOnTwoPorts(t: TestContext) {
   const { program, address } = await startServer(t, tempFolder(t), ['--metrics-port', '0'])
   const monitors = /^ {2}Metrics {2}(http:\S+)\/metrics$/m.exec(program.stdout)?.[1] ?? assert.fail(program.stdout)
   return { program, addresses: [address, monitors] }
@@ -99,9 +94,7 @@ suite('a client that leaves after any byte of any request', () => {
           assert.equal(status, 200, `after one of ${JSON.stringify(lot, null, 2)}: ${program.stderr}`)
         }
       }
-      program.signal('SIGTERM')
-      const { code, stderr } = await program.outcome
-      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+      assert.equal((await program.ends()).stderr, '')
     })
   }
 })

@@ -13,7 +13,7 @@ import { makeCertificate } from '../../support/certificates.ts'
 import { tempFolder } from '../../support/files.ts'
 import { send } from '../../support/load.ts'
 import { run, startServer, TOKEN } from '../../support/process.ts'
-import { Scrape } from '../../support/scrape.ts'
+import { scrapeAt } from '../../support/scrape.ts'
 import { writePair } from '../../support/transport.ts'
 import { happens, until } from '../../support/until.ts'
 
@@ -39,42 +39,28 @@ async function serialAt(address: string): Promise<string | undefined> {
 }
 
 suite('the pair of a service is refused for', () => {
-  const cases: Readonly<Record<string, [(folder: string) => void, RegExp]>> = {
-    'a missing key': [(folder) => rmSync(join(folder, 'key.pem')), /--tls-key: \S+key\.pem: there is no such file/],
-    'a missing certificate': [
-      (folder) => rmSync(join(folder, 'cert.pem')),
-      /--tls-cert: \S+cert\.pem: there is no such file/,
-    ],
-    'a key that others can read': [
-      (folder) => chmodSync(join(folder, 'key.pem'), 0o644),
-      /--tls-key: the key \S+key\.pem is accessible to other users/,
-    ],
-    'a pair that does not match': [
-      (folder) => writeFileSync(join(folder, 'cert.pem'), second.cert),
-      /--tls-key: \S+key\.pem: is not the key of the first certificate in \S+cert\.pem/,
-    ],
-    'a chain that begins with the authority': [
-      (folder) => writeFileSync(join(folder, 'cert.pem'), first.authority + first.cert),
-      /--tls-key: \S+key\.pem: is not the key of the first certificate/,
-    ],
-    'a certificate that is none': [
-      (folder) => writeFileSync(join(folder, 'cert.pem'), 'hello\n'),
-      /--tls-cert: \S+cert\.pem: has no certificate in PEM/,
-    ],
-    'a damaged chain': [
-      (folder) => writeFileSync(join(folder, 'cert.pem'), `${first.cert}-----BEGIN CERTIFICATE-----\nMIIB\n`),
-      /--tls-cert: \S+cert\.pem: /,
-    ],
-    'a key that is none': [
-      (folder) => writeFileSync(join(folder, 'key.pem'), first.cert),
-      /--tls-key: \S+key\.pem: has no private key in PEM/,
-    ],
-  }
-  for (const [what, [damage, message]] of Object.entries(cases)) {
+  type File = 'cert' | 'key'
+  const write = (file: File, content: string) => (path: string) => writeFileSync(`${path}${file}.pem`, content)
+  const remove = (file: File) => (path: string) => rmSync(`${path}${file}.pem`)
+  const share = (path: string) => chmodSync(`${path}key.pem`, 0o644)
+  const NOT_ITS_KEY = ': is not the key of the first certificate'
+  const torn = `${first.cert}-----BEGIN CERTIFICATE-----\nMIIB\n`
+  const cases: readonly (readonly [what: string, file: File, says: string, damage: (path: string) => void])[] = [
+    ['a missing key', 'key', ': there is no such file', remove('key')],
+    ['a missing certificate', 'cert', ': there is no such file', remove('cert')],
+    ['a key that others can read', 'key', ' is accessible to other users', share],
+    ['a pair that does not match', 'key', `${NOT_ITS_KEY} in \\S+cert\\.pem`, write('cert', second.cert)],
+    ['a chain that begins with the authority', 'key', NOT_ITS_KEY, write('cert', first.authority + first.cert)],
+    ['a certificate that is none', 'cert', ': has no certificate in PEM', write('cert', 'hello\n')],
+    ['a damaged chain', 'cert', ': ', write('cert', torn)],
+    ['a key that is none', 'key', ': has no private key in PEM', write('key', first.cert)],
+  ]
+  for (const [what, file, says, damage] of cases) {
     test(what, (t) => {
       const folder = tempFolder(t)
       writePair(folder, first)
-      damage(folder)
+      damage(join(folder, '/'))
+      const message = new RegExp(`--tls-${file}: .*\\S+${file}\\.pem${says}`)
       const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
       const isClear = (error: unknown) =>
         error instanceof OperatorError && message.test(error.message) && !error.message.includes('PRIVATE KEY')
@@ -109,10 +95,7 @@ suite('a service with a certificate', () => {
     await program.tells(/is not the key of the first certificate.*the present one stays/)
     assert.equal(await serialAt(address), serialOf(first.cert))
     program.signal('SIGHUP')
-    const failures = async () => {
-      const answer = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
-      return new Scrape(await answer.text()).value('plantstore_tls_certificate_failures_total')
-    }
+    const failures = async () => (await scrapeAt(address)).value('plantstore_tls_certificate_failures_total')
     await until(async () => (await failures()) === 2, 'the second failure is not counted')
     assert.equal(program.stderr.match(/the present one stays/g)?.length, 1, 'the same fault is logged once')
 
@@ -122,8 +105,7 @@ suite('a service with a certificate', () => {
     assert.equal(await serialAt(address), serialOf(second.cert))
     assert.equal((await create(2)).status, 200)
     assert.equal(Object.values(agent.freeSockets)[0]?.[0], used, 'the open connection goes on')
-    program.signal('SIGTERM')
-    assert.equal((await program.outcome).code, 0)
+    await program.ends()
   })
 
   test('answers the commands and the typed client over https, and they distrust an unknown authority', async (t) => {

@@ -1,7 +1,7 @@
 // Runs the tests of connections again over TLS, which changes when bytes come, how sockets end, and what they hold.
 import { useTls } from '../../support/transport.ts'
 
-const BESIDE = ['connection-bounds', 'export-connection', 'floods', 'import-connection', 'slow-clients']
+const BESIDE = ['connection-bounds', 'floods', 'long-work', 'transfers']
 const OTHERS = ['connection', 'pipelining', 'raw-socket']
 
 await useTls()

@@ -17,6 +17,7 @@ import { tempFolder } from '../../support/files.ts'
 import { blocksOf } from '../../support/guide.ts'
 import { notTestedHere } from '../../support/not-tested.ts'
 import { SECRET, withService } from '../../support/service.ts'
+import { faultsOfTypes } from './support.ts'
 
 /** Installs the client in a new folder by the lines of its page. */
 function install(scene: Scene): string {
@@ -34,7 +35,6 @@ function install(scene: Scene): string {
 test('the package of the client works in Node.js, passes the type check, and works in a browser', async (t) => {
   const folder = install(t)
   const installed = join(folder, 'node_modules/plantstore-client')
-  const run = (...args: string[]) => execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
 
   await t.test('it is one module without imports and dependencies', () => {
     const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
@@ -63,27 +63,9 @@ console.log(JSON.stringify(await tour(new PlantstoreClient({ url: '${urlOf(servi
 
   await t.test('its types accept correct calls and refuse wrong ones', () => {
     const check = (file: string, text: string): string => {
-      writeFileSync(
-        join(folder, file),
-        `import { PlantstoreClient, PlantstoreError } from 'plantstore-client'\n${text}`,
-      )
-      const flags = [
-        '--noEmit',
-        '--strict',
-        '--target',
-        'es2022',
-        '--module',
-        'nodenext',
-        '--lib',
-        'es2022,dom',
-        '--types',
-        '',
-      ]
-      try {
-        return run(join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags, file)
-      } catch (error) {
-        return (error as { stdout: string }).stdout
-      }
+      const imports = "import { PlantstoreClient, PlantstoreError } from 'plantstore-client'\n"
+      writeFileSync(join(folder, file), imports + text)
+      return faultsOfTypes(folder, file)
     }
     assert.equal(check('right.ts', PROGRAM), '')
     const wrong = `export const a = new PlantstoreClient({ url: '' }).getPlant(7)

@@ -21,15 +21,8 @@ onService('the inspector lists and calls the tools of a service', { mcp: 'on' },
   }
   const { tools } = await inspect('tools/list')
   const names = (tools as { name: string }[]).map(({ name }) => name)
-  assert.deepEqual(names, [
-    'search_plants',
-    'get_plant',
-    'get_history',
-    'list_tags',
-    'create_plant',
-    'update_plant',
-    'check_import',
-  ])
+  const expected = 'search_plants get_plant get_history list_tags create_plant update_plant check_import'
+  assert.equal(names.join(' '), expected)
   // Without the inner quotes the inspector sends a number, rounded to 9007199254740992.
   const plant = ['--tool-arg', 'id="9007199254740993"', '--tool-arg', 'name=Ginkgo']
   await inspect('tools/call', '--tool-name', 'create_plant', ...plant)

@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { bundledPackages } from '../../../scripts/package/dependencies.ts'
 import { npmPackage } from '../../../scripts/package/npm-package.ts'
-import { filesOf, ROOT } from '../../../scripts/repository.ts'
+import { filesOf } from '../../../scripts/repository.ts'
 import { tempFolder } from '../../support/files.ts'
 import { pretend } from '../../support/process.ts'
-import { callsService, createsPlant, linesFor } from './support.ts'
+import { callsService, createsPlant, faultsOfTypes, linesFor } from './support.ts'
 
 test('the npm package runs once installed, without network, TypeScript or a Node.js of its own', async (t) => {
   const folder = tempFolder(t)
@@ -83,13 +83,10 @@ test('the npm package runs once installed, without network, TypeScript or a Node
   })
 
   await t.test('its types accept correct calls and refuse wrong ones', () => {
-    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
     writeFileSync(
       join(project, 'use.ts'),
       "import { main } from 'plantstore'\nexport const a: Promise<void> = main(['a'])\nmain(7)\n",
     )
-    const flags = ['--noEmit', '--strict', '--target', 'esnext', '--module', 'nodenext', '--types', '']
-    const { stdout } = spawnSync(process.execPath, [tsc, ...flags, 'use.ts'], { cwd: project, encoding: 'utf8' })
-    assert.match(stdout, /^use\.ts\(3,6\): error TS2345: [^\n]*\n$/)
+    assert.match(faultsOfTypes(project, 'use.ts'), /^use\.ts\(3,6\): error TS2345: [^\n]*\n$/)
   })
 })

@@ -1,59 +1,19 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { test } from 'node:test'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { suite, type TestContext, test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
+import { completions } from '../../../scripts/package/completions.ts'
+import { manPage } from '../../../scripts/package/man-page.ts'
 import { VERSION } from '../../../scripts/package/runtime.ts'
 import { filesOf, ROOT } from '../../../scripts/repository.ts'
 import { isSetting } from '../../../src/cli/config-file.ts'
+import { program } from '../../../src/cli/program.ts'
+import { tempFolder } from '../../support/files.ts'
 import { isRoot, notTestedHere, runs } from '../../support/not-tested.ts'
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
-
-interface Probe {
-  readonly httpGet: { readonly path: string; readonly port: string }
-}
-
-/** A StatefulSet or a Deployment. */
-interface Workload {
-  readonly spec: {
-    readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[]
-    readonly template: {
-      readonly spec: {
-        readonly enableServiceLinks: boolean
-        readonly volumes: readonly { readonly name: string }[]
-        readonly containers: readonly [
-          {
-            readonly env: readonly { readonly name: string; readonly value: string }[]
-            readonly ports: readonly { readonly name: string; readonly containerPort: number }[]
-            readonly livenessProbe: Probe
-            readonly readinessProbe: Probe
-            readonly startupProbe: Probe
-            readonly volumeMounts: readonly { readonly name: string }[]
-            readonly securityContext: { readonly readOnlyRootFilesystem: boolean }
-          },
-        ]
-      }
-    }
-  }
-}
-
-interface Compose {
-  readonly services: Readonly<
-    Record<
-      string,
-      {
-        readonly read_only?: boolean
-        readonly cap_drop?: readonly string[]
-        readonly security_opt?: readonly string[]
-        readonly ports?: readonly string[]
-        readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
-        readonly healthcheck?: object
-      }
-    >
-  >
-}
 
 test('the packaged files name only settings that exist', () => {
   const files = filesOf(
@@ -67,20 +27,42 @@ test('the packaged files name only settings that exist', () => {
   assert.deepEqual(found, [])
 })
 
+interface Named {
+  readonly name: string
+}
+
+/** What the test looks at of a StatefulSet or a Deployment. */
+interface Workload {
+  readonly volumeClaimTemplates?: readonly { readonly metadata: Named }[]
+  readonly template: {
+    readonly spec: {
+      readonly volumes: readonly Named[]
+      readonly containers: readonly [{ readonly volumeMounts: readonly Named[] }]
+    }
+  }
+}
+
 test('the manifests keep Kubernetes from setting the port, and send probes to the port without tokens', () => {
+  const probe = (path: string) => ({ httpGet: { path, port: 'metrics' } })
   for (const path of ['packaging/kubernetes/sqlite.yaml', 'packaging/kubernetes/postgres.yaml']) {
-    const [{ spec }] = parseAllDocuments(read(path)).map((document) => document.toJS() as Workload) as [Workload]
+    const [{ spec } = assert.fail()] = parseAllDocuments(read(path)).map((each) => each.toJS() as { spec: Workload })
     const pod = spec.template.spec
-    assert.equal(pod.enableServiceLinks, false, path)
-    const [{ env, ports, livenessProbe, readinessProbe, startupProbe, volumeMounts, securityContext }] = pod.containers
-    const metricsPort = env.find(({ name }) => name === 'PLANTSTORE_METRICS_PORT')?.value.split(':')[1]
-    assert.deepEqual(ports.find(({ name }) => name === 'metrics')?.containerPort, Number(metricsPort), path)
-    const paths = [livenessProbe, readinessProbe, startupProbe].map(({ httpGet }) => [httpGet.path, httpGet.port])
-    const ready = ['/health/ready', 'metrics']
-    assert.deepEqual(paths, [['/health/live', 'metrics'], ready, ready], path)
-    assert.equal(securityContext.readOnlyRootFilesystem, true)
+    assert.partialDeepStrictEqual(pod, {
+      enableServiceLinks: false,
+      containers: [
+        {
+          env: [{ name: 'PLANTSTORE_METRICS_PORT', value: '0.0.0.0:9090' }],
+          ports: [{ name: 'metrics', containerPort: 9090 }],
+          livenessProbe: probe('/health/live'),
+          readinessProbe: probe('/health/ready'),
+          startupProbe: probe('/health/ready'),
+          securityContext: { readOnlyRootFilesystem: true },
+        },
+      ],
+    })
     const volumes = [...pod.volumes, ...(spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata)]
-    assert.deepEqual(volumeMounts.map(({ name }) => name).sort(), volumes.map(({ name }) => name).sort(), path)
+    const mounted = pod.containers[0].volumeMounts
+    assert.deepEqual(mounted.map(({ name }) => name).sort(), volumes.map(({ name }) => name).sort(), path)
   }
 })
 
@@ -123,13 +105,95 @@ test('the image has the Node.js of the archive', () => {
 })
 
 test('the service of the compose file has a read-only root and no capabilities, and waits for its database', () => {
-  const { services } = parse(read('packaging/docker/compose.yaml')) as Compose
-  const { plantstore, database } = services
-  assert.deepEqual(
-    [plantstore?.read_only, plantstore?.cap_drop, plantstore?.security_opt],
-    [true, ['ALL'], ['no-new-privileges:true']],
-  )
-  assert.equal(plantstore?.depends_on?.['database']?.condition, 'service_healthy')
-  assert.ok(database?.healthcheck !== undefined)
-  assert.deepEqual([database?.ports, plantstore?.ports], [undefined, ['127.0.0.1:8080:8080']])
+  const { services } = parse(read('packaging/docker/compose.yaml')) as {
+    services: Record<'plantstore' | 'database', { ports?: unknown }>
+  }
+  assert.partialDeepStrictEqual(services, {
+    plantstore: {
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      depends_on: { database: { condition: 'service_healthy' } },
+    },
+    database: { healthcheck: {} },
+  })
+  assert.deepEqual([services.database.ports, services.plantstore.ports], [undefined, ['127.0.0.1:8080:8080']])
+})
+
+/** What a person has typed, and words that the shell offers for it. */
+const OFFERED: readonly (readonly [typed: string, ...words: string[]])[] = [
+  ['plantstore imp', 'import'],
+  ['plantstore token ro', 'rotate'],
+  ['plantstore --ver', '--version'],
+  ['plantstore export --for', '--format', '--force'],
+  ['plantstore export --format nd', 'ndjson'],
+  ['plantstore import --mode up', 'update'],
+  ['plantstore import --url http://127.0.0.1:8080 --dry', '--dry-run'],
+  ['plantstore token create --sco', '--scopes'],
+  ['plantstore import spr', 'spring.csv'],
+  ['plantstore serve --config spr', 'spring.csv'],
+]
+
+/** A folder like /usr/share with the completions, in a folder with a file to import. */
+function install(t: TestContext): string {
+  const folder = tempFolder(t)
+  writeFileSync(join(folder, 'spring.csv'), '')
+  for (const [path, text] of Object.entries(completions(program()))) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+  return folder
+}
+
+/** Asks a shell for completions by a script that takes the typed line. @returns the words that it prints */
+function offeredBy(folder: string, shell: string, script: string, typed: string): readonly string[] {
+  const { stdout, stderr } = spawnSync(shell, ['-c', script, shell, typed], { cwd: folder, encoding: 'utf8' })
+  assert.equal(stderr, '')
+  // Behind a word of zsh may be the rest of a control sequence.
+  return stdout.split(/\s+/).map((word) => word.replace(/^\[[\d;?]*[A-Za-z]/, ''))
+}
+
+/** A script for each shell that prints what it offers. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  bash: `. bash-completion/completions/plantstore
+compopt() { [ "$1" = +o ] && fallback=; }
+read -ra COMP_WORDS <<< "$1"; COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); fallback=yes
+_plantstore
+[ \${#COMPREPLY[@]} = 0 ] && [ -n "$fallback" ] && COMPREPLY=($(compgen -f -- "\${COMP_WORDS[-1]}"))
+echo "\${COMPREPLY[@]}"`,
+  fish: `source fish/vendor_completions.d/plantstore.fish
+complete -C "$argv[-1]" | string split -f 1 \\t`,
+  // A shell of its own on a terminal, because the completion of zsh needs its editor. The marks are in no typed line.
+  zsh: `zmodload zsh/zpty
+zpty inner zsh -f -i
+zpty -w inner "PS1=; fpath=($PWD/zsh/site-functions \\$fpath); autoload -Uz compinit; compinit -u -D"
+zpty -w inner "mark() print -r -- @'marked'@; zle -N mark; bindkey '^X' mark; LISTMAX=1000; print -r -- @'ready'@"
+zpty -r -m inner line '*@ready@*'
+zpty -w -n inner "$1"$'\\t\\t\\x18'
+zpty -r -m inner line '*@marked@*'
+print -r -- "\${line//[^[:print:]]/ }"`,
+}
+
+suite('what shells offer', () => {
+  for (const [shell, script] of Object.entries(SCRIPTS)) {
+    test(`in ${shell}: commands, options, their values and files`, (t) => {
+      if (!runs(shell, '--version')) return notTestedHere(t, `completions in ${shell}, which is not there`)
+      const folder = install(t)
+      for (const [typed, ...words] of OFFERED) {
+        const offered = offeredBy(folder, shell, script, typed)
+        for (const word of words) assert.ok(offered.includes(word), `${shell}: ${typed}: ${offered.join(' ')}`)
+      }
+    })
+  }
+})
+
+test('the page of the manual has every command, and no fault', (t) => {
+  const page = manPage(program(), '1.2.3', '2030-01-02')
+  for (const each of program().commands)
+    if (each.name() !== 'help') assert.ok(page.includes(`.SS plantstore ${each.name()}`))
+  if (!runs('groff', '--version')) return notTestedHere(t, 'the page of the manual, as there is no groff')
+  const flags = ['-man', '-wmac', '-wescape', '-wmissing', '-Wbreak', '-Tutf8', '-Kutf8']
+  const { stdout, stderr } = spawnSync('groff', flags, { input: page, encoding: 'utf8' })
+  assert.equal(stderr, '')
+  assert.match(stdout, /--columns/)
 })

@@ -12,6 +12,7 @@ import { ROOT } from '../../../scripts/repository.ts'
 import { PROGRAM } from '../../client/tour.ts'
 import { cleanUp, type Scene } from '../../support/clean-up.ts'
 import { tempFolder } from '../../support/files.ts'
+import { faultsOfTypes } from './support.ts'
 
 const { version, dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   readonly version: string
@@ -169,9 +170,7 @@ ${PROGRAM}
 export const started: Promise<void> = main(['node', 'plantstore', 'serve'])
 `
   writeFileSync(join(folder, 'program.ts'), program)
-  const flags = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom']
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
-  execFileSync(process.execPath, [tsc, ...flags, '--types', '', 'program.ts'], { ...options, stdio: 'inherit' })
+  assert.equal(faultsOfTypes(folder, 'program.ts'), '')
 }
 
 /** A registry of its own, as far as `npm publish`, `npm view` and `npm install` ask it. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { programFlags } from '../../../scripts/repository.ts'
+import { programFlags, ROOT } from '../../../scripts/repository.ts'
 import { cleanUp } from '../../support/clean-up.ts'
 import { blocksOf } from '../../support/guide.ts'
 import { TOKEN } from '../../support/process.ts'
@@ -15,6 +15,13 @@ import { expectService } from '../../support/recorder.ts'
 export function linesFor(beginning: string): string {
   const blocks = blocksOf('docs/guides/installing.md').filter(({ language }) => language === 'sh')
   return blocks.find(({ text }) => text.startsWith(beginning))?.text ?? assert.fail(`no block begins: ${beginning}`)
+}
+
+/** What the type check says of a file in a folder, as a program that uses a package has it. */
+export function faultsOfTypes(folder: string, file: string): string {
+  const flags = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom']
+  const args = [join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags, '--types', '', file]
+  return spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' }).stdout
 }
 
 interface ServeOptions {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { withStore } from '../../../src/cli/open-store.ts'
 import type { Store } from '../../../src/domain/store.ts'
 import { readConfig } from '../../../src/settings/config.ts'
@@ -11,6 +10,7 @@ import { TESTER } from '../../support/actor.ts'
 import { copyAsAfterCrash, isIntact, plantsIn, tempFolder } from '../../support/files.ts'
 import { Program, run } from '../../support/process.ts'
 import { plant } from '../../support/store-under-test.ts'
+import { until } from '../../support/until.ts'
 
 /** Sends the process a signal after the nth call that makes, links, renames or removes a file with this name. */
 const signalled = (signal: NodeJS.Signals, calls: number, name: RegExp): string[] => {
@@ -74,19 +74,25 @@ async function killAtEachStep(
   }
 }
 
+/** A backup of plant 1, and a store of plants 2 and 3 that a restore of it replaces. */
+async function replaced(t: TestContext) {
+  const folder = tempFolder(t)
+  const [source, backup, old] = [join(folder, 'source'), join(folder, 'backup'), join(folder, 'old')]
+  await fill(source, [1n])
+  await makeBackup(source, backup)
+  mkdirSync(old)
+  await fill(join(old, 'plants.db'), [2n, 3n])
+  const prepare = (here: string) => {
+    cpSync(old, here, { recursive: true })
+    return { args: ['restore', backup, '--replace', '--store', `sqlite:${join(here, 'plants.db')}`] }
+  }
+  return { folder, backup, old, prepare }
+}
+
 suite('a kill at any step', () => {
   test('of restore --replace leaves one of the two stores, which starts; the rest mends itself', async (t) => {
-    const folder = tempFolder(t)
-    const [source, backup, old] = [join(folder, 'source'), join(folder, 'backup'), join(folder, 'old')]
-    await fill(source, [1n])
-    await makeBackup(source, backup)
-    mkdirSync(old)
-    await fill(join(old, 'plants.db'), [2n, 3n])
+    const { prepare } = await replaced(t)
     const seen = new Set<string>()
-    const prepare = (here: string) => {
-      cpSync(old, here, { recursive: true })
-      return { args: ['restore', backup, '--replace', '--store', `sqlite:${join(here, 'plants.db')}`] }
-    }
     await killAtEachStep(t, /plants\.db/, prepare, async (here) => {
       const path = join(here, 'plants.db')
       await open(path, async (store) => store.countPlants())
@@ -101,13 +107,8 @@ suite('a kill at any step', () => {
   })
 
   test('of restore --replace beside the log of another store is mended by a start, a restore or a backup', async (t) => {
-    const folder = tempFolder(t)
-    const [source, other, backup] = [join(folder, 'source'), join(folder, 'other'), join(folder, 'backup')]
-    const [old, probe] = [join(folder, 'old'), join(folder, 'probe')]
-    await fill(source, [1n])
-    await makeBackup(source, backup)
-    mkdirSync(old)
-    await fill(join(old, 'plants.db'), [2n, 3n])
+    const { folder, backup, old, prepare } = await replaced(t)
+    const [other, probe] = [join(folder, 'other'), join(folder, 'probe')]
     await fill(other, [9n], () => copyAsAfterCrash(other, probe))
     copyFileSync(`${probe}-wal`, join(old, 'plants.db-wal'))
     const menders = [
@@ -115,10 +116,6 @@ suite('a kill at any step', () => {
       (path: string) => makeBackup(path, `${path}-copy`),
     ]
     let step = 0
-    const prepare = (here: string) => {
-      cpSync(old, here, { recursive: true })
-      return { args: ['restore', backup, '--replace', '--store', `sqlite:${join(here, 'plants.db')}`] }
-    }
     await killAtEachStep(t, /plants\.db/, prepare, async (here) => {
       const path = join(here, 'plants.db')
       const mending = menders[step++ % menders.length]?.(path)
@@ -168,10 +165,8 @@ test('the draft of a process that lives is not removed, and becomes the backup',
   const first = new Program(t, ['backup', file, '--store', `sqlite:${store}`], {
     nodeArgs: signalled('SIGSTOP', 2, /first\.db/),
   })
-  while (draftsIn(folder).length < 2) {
-    assert.ok(first.isRunning, first.stderr)
-    await sleep(10)
-  }
+  await until(() => draftsIn(folder).length === 2 || !first.isRunning, 'there is no draft')
+  assert.ok(first.isRunning, first.stderr)
   await makeBackup(store, join(folder, 'second.db'))
   assert.equal(draftsIn(folder).length, 2)
   first.signal('SIGCONT')

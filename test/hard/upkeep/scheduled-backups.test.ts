@@ -1,23 +1,41 @@
 import assert from 'node:assert/strict'
-import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { suite, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { takeLock } from '../../../src/base/files.ts'
+import { BackupHook, type BackupResult } from '../../../src/cli/backup-hook.ts'
 import { BackupFolder, ScheduledBackups } from '../../../src/cli/scheduled-backups.ts'
 import { cleanUp } from '../../support/clean-up.ts'
 import { command } from '../../support/commands.ts'
 import { plantsIn, tempFolder } from '../../support/files.ts'
+import { blockIn } from '../../support/guide.ts'
 import { send } from '../../support/load.ts'
 import { isLinux, isRoot, notTestedHere } from '../../support/not-tested.ts'
-import { PROGRAM, startServer, TOKEN } from '../../support/process.ts'
+import { PROGRAM, run, startServer } from '../../support/process.ts'
+import { scrapeAt } from '../../support/scrape.ts'
 import { until } from '../../support/until.ts'
 
 const stampAt = (time: number): string => new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '')
 
-async function metric(address: string, name: string): Promise<number> {
-  const response = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await response.text())?.[1])
+const metric = async (address: string, name: string): Promise<number> =>
+  (await scrapeAt(address)).value(name) ?? assert.fail(name)
+
+/** Asserts that the newest backup is of these minutes, by the metric. */
+async function assertNew(address: string): Promise<void> {
+  const newest = await metric(address, 'plantstore_backup_newest_timestamp_seconds')
+  assert.ok(Math.abs(newest - Date.now() / 1000) < 600, String(newest))
 }
 
 /** Creates a store in the folder. Resolves with the start of the names of its scheduled backups. */
@@ -29,8 +47,8 @@ async function newStore(folder: string): Promise<string> {
   return `plants-${identity}-`
 }
 
-const schedule = (backups: string, keep: number): string[] => [
-  ...['--backup-every', '1m', '--backup-keep', String(keep), '--backup-folder', backups, '--log-level', 'info'],
+const schedule = (backups: string, ...more: string[]): string[] => [
+  ...['--backup-every', '1m', '--backup-folder', backups, '--log-level', 'info', ...more],
 ]
 
 test('the service makes backups at its start and at each interval, and keeps the newest', async (t) => {
@@ -55,7 +73,7 @@ test('the service makes backups at its start and at each interval, and keeps the
   for (const name of [...old, ...others, ...drafts]) writeFileSync(join(backups, name), '')
   const living = takeLock(join(backups, `${own}20200101T000000Z.db.new-1-0123abcd.lock`))
   cleanUp(t, () => living?.release())
-  const { program, address, storePath } = await startServer(t, folder, schedule(backups, 2))
+  const { program, address, storePath } = await startServer(t, folder, schedule(backups, '--backup-keep', '2'))
   await program.tells(/"msg":"backed the store up"/)
   const names = () => readdirSync(backups).filter((name) => !others.includes(name))
   await until(() => names().length <= 2, 'the oldest backup stays')
@@ -65,18 +83,16 @@ test('the service makes backups at its start and at each interval, and keeps the
   assert.equal(statSync(join(backups, made)).mode & 0o777, 0o600)
   const found = others.filter((name) => !readdirSync(backups).includes(name))
   assert.deepEqual(found, [])
-  const newest = await metric(address, 'plantstore_backup_newest_timestamp_seconds')
-  assert.ok(Math.abs(newest - Date.now() / 1000) < 600, String(newest))
+  await assertNew(address)
   assert.equal(await metric(address, 'plantstore_backup_failures_total'), 0)
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
-  program.signal('SIGTERM')
-  assert.equal((await program.outcome).code, 0)
+  await program.ends()
 
   // The next backup is due when the newest is a minute old, even after a restart.
   rmSync(join(backups, made))
   const recent = `${own}${stampAt(Date.now() - 56_000)}.db`
   writeFileSync(join(backups, recent), '')
-  const next = await startServer(t, folder, schedule(backups, 2))
+  const next = await startServer(t, folder, schedule(backups, '--backup-keep', '2'))
   assert.ok(names().includes(recent))
   await next.program.tells(/"msg":"backed the store up"/)
   await until(() => names().length <= 2, 'the oldest backup stays')
@@ -95,10 +111,9 @@ test('stores that share a folder, restored copies included, each make, count and
   assert.equal((await command(['backup', copy, ...at(folders[0])])).code, 0)
   assert.equal((await command(['restore', copy, ...at(folders[2])])).code, 0)
   for (const [i, folder] of folders.entries()) {
-    const { program, address } = await startServer(t, folder, schedule(backups, 1))
+    const { program, address } = await startServer(t, folder, schedule(backups, '--backup-keep', '1'))
     await program.tells(/"msg":"backed the store up"/)
-    const newest = await metric(address, 'plantstore_backup_newest_timestamp_seconds')
-    assert.ok(Math.abs(newest - Date.now() / 1000) < 600, String(newest))
+    await assertNew(address)
     assert.equal(readdirSync(backups).length, i + 1, 'no store removes a backup of another one')
   }
   for (const start of starts) assert.equal(readdirSync(backups).filter((name) => name.startsWith(start)).length, 1)
@@ -110,10 +125,9 @@ test('a backup that a person made in the folder, under a name without the identi
   const store = ['--store', `sqlite:${join(folder, 'plants.db')}`]
   const byHand = ['20200101T000000Z', stampAt(Date.now())].map((stamp) => `plants-${stamp}.db`)
   for (const name of byHand) assert.equal((await command(['backup', join(backups, name), ...store])).code, 0)
-  const { program } = await startServer(t, folder, schedule(backups, 1))
+  const { program } = await startServer(t, folder, schedule(backups, '--backup-keep', '1'))
   await program.tells(/"msg":"backed the store up"/)
-  program.signal('SIGTERM')
-  await program.outcome
+  await program.ends()
   const [made, ...rest] = readdirSync(backups).filter((name) => name.startsWith(own))
   assert.ok(made !== undefined && rest.length === 0)
   assert.deepEqual(readdirSync(backups).sort(), [made, ...byHand].sort())
@@ -124,14 +138,13 @@ test('backups with stamps of the future go first, and the metric does not take t
   const own = await newStore(folder)
   const [past, ...future] = ['20200101T000000Z', '20980101T000000Z', '20990101T000000Z'].map((s) => `${own}${s}.db`)
   for (const name of [past ?? '', ...future]) writeFileSync(join(backups, name), '')
-  const { program, address } = await startServer(t, folder, schedule(backups, 2))
+  const { program, address } = await startServer(t, folder, schedule(backups, '--backup-keep', '2'))
   await program.tells(/"msg":"backed the store up"/)
   await until(() => readdirSync(backups).length <= 2, 'the oldest backup stays')
   const [first, made = ''] = readdirSync(backups).sort()
   assert.equal(first, past)
   assert.ok(!future.includes(made) && made.startsWith(own))
-  const newest = await metric(address, 'plantstore_backup_newest_timestamp_seconds')
-  assert.ok(Math.abs(newest - Date.now() / 1000) < 600, String(newest))
+  await assertNew(address)
 })
 
 test('after the clock is set back by years, backups go on at their interval, and the newest ones stay', async (t) => {
@@ -166,22 +179,22 @@ test('after the clock is set back by years, backups go on at their interval, and
   assert.equal(scheduled.failures, 0)
 })
 
-test('the service logs and counts a backup that fails, and continues', async (t) => {
+test('the service logs and counts a backup that fails, gives its hook the reason, and continues', async (t) => {
   if (!(isLinux && isRoot)) return notTestedHere(t, 'a scheduled backup that fails, which takes a folder like /proc')
-  const { program, address } = await startServer(t, tempFolder(t), ['--backup-every', '1m', '--backup-folder', '/proc'])
+  const { file, told } = script(t, TELLS)
+  const { program, address } = await startServer(t, tempFolder(t), hooked('/proc', file))
   await program.tells(/\/proc\/plants-\S+: there is no such file or folder.*"msg":"a scheduled backup failed"/)
   assert.equal(await metric(address, 'plantstore_backup_failures_total'), 1)
+  await program.tells(/"msg":"the backup hook has run"/)
+  assert.match(linesOf(told).join(), /^\|.*\/proc\/plants-\S+: there is no such file or folder.*\|$/)
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
-  program.signal('SIGTERM')
-  assert.equal((await program.outcome).code, 0)
+  await program.ends()
 })
 
 test('shutdown ends a backup in progress and leaves no file of it', async (t) => {
   const backups = tempFolder(t)
   const { program } = await startServer(t, tempFolder(t), ['--backup-every', '1m', '--backup-folder', backups])
-  program.signal('SIGTERM')
-  const { code, stderr } = await program.outcome
-  assert.deepEqual([code, stderr], [0, ''])
+  assert.equal((await program.ends()).stderr, '')
   const found = readdirSync(backups).filter((name) => name.includes('.new-'))
   assert.deepEqual(found, [])
 })
@@ -200,3 +213,154 @@ test('the start refuses an unsuitable folder for backups before it creates a sto
   }
   assert.deepEqual(readdirSync(folder), ['file'])
 })
+
+/** Writes an executable script. @returns its path and that of the file `told`, which lies beside it */
+function script(t: TestContext, lines: string): { readonly file: string; readonly told: string } {
+  const folder = tempFolder(t)
+  const [file, told] = [join(folder, 'hook'), join(folder, 'told')]
+  writeFileSync(file, `#!/bin/sh\ntold='${told}'\n${lines}\n`)
+  chmodSync(file, 0o755)
+  return { file, told }
+}
+
+const TELLS = `printf '%s\\n' "$PLANTSTORE_BACKUP|$PLANTSTORE_BACKUP_ERROR|$PLANTSTORE_TOKEN" >> "$told"`
+
+const linesOf = (file: string): string[] =>
+  existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
+
+const hooked = (folder: string, hook: string) => schedule(folder, '--backup-hook', hook)
+
+/** A hook without a service, and the lines of its log. */
+function hookOf(file: string, environment: NodeJS.ProcessEnv, timeout?: number) {
+  const lines: string[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(line) })
+  const hook = new BackupHook({ file, environment, log, ...(timeout === undefined ? {} : { timeout }) })
+  return { hook, lines }
+}
+
+suite('the hook of scheduled backups', () => {
+  test('gets the path of each backup, which is complete, and no secret of the service', async (t) => {
+    const { file, told } = script(t, TELLS)
+    const { program, address } = await startServer(t, tempFolder(t), hooked(tempFolder(t), file))
+    await program.tells(/"msg":"the backup hook has run"/)
+    const [line = ''] = linesOf(told)
+    const [path = '', error, token] = line.split('|')
+    assert.deepEqual([error, token], ['', ''])
+    assert.deepEqual([...plantsIn(path).keys()], [])
+    assert.equal(await metric(address, 'plantstore_backup_hook_failures_total'), 0)
+  })
+
+  test('of the guide copies the folder of a backup, and mails the reason of a failed one', async (t) => {
+    const folder = tempFolder(t)
+    const told = join(folder, 'told')
+    for (const name of ['rclone', 'mail']) {
+      const standIn = `#!/bin/sh\n{ echo "${name} $*"; [ ${name} = rclone ] || cat; } >> '${told}'\n`
+      writeFileSync(join(folder, name), standIn, { mode: 0o755 })
+    }
+    const file = join(folder, 'hook')
+    writeFileSync(file, blockIn('docs/guides/backup-and-restore.md', 'bash'), { mode: 0o755 })
+    const environment = { PATH: `${folder}:${process.env['PATH']}` }
+    const { hook } = hookOf(file, environment)
+    await hook.run({ file: '/backup/plants.db' })
+    await hook.run({ error: 'the folder is full' })
+    assert.equal(hook.failures, 0)
+    assert.deepEqual(linesOf(told), [
+      'rclone copy /backup s3:garden-backups/plantstore --include *.db',
+      'mail -s Plantstore: the backup failed you@garden.example',
+      'the folder is full',
+    ])
+  })
+
+  test('is counted and logged with the end of what it wrote when it fails', async (t) => {
+    const { file } = script(t, 'echo "no such bucket" >&2; exit 3')
+    const { program, address } = await startServer(t, tempFolder(t), hooked(tempFolder(t), file))
+    await program.tells(/"said":"no such bucket".*"exit code 3".*"msg":"the backup hook failed"/)
+    assert.equal(await metric(address, 'plantstore_backup_hook_failures_total'), 1)
+  })
+
+  test('is killed after its time, and when the service stops, with what it has started', async (t) => {
+    const sleeps = script(t, 'sleep 1000 &\necho $! > "$told"\nwait')
+    const { hook, lines } = hookOf(sleeps.file, process.env, 300)
+    await hook.run(RESULT)
+    assert.match(lines.at(-1) ?? '', /it ran for longer than .* minutes/)
+    assert.equal(hook.failures, 1)
+    await ended(Number(linesOf(sleeps.told)[0]))
+
+    const other = script(t, 'sleep 1000 &\necho $! > "$told"\nwait')
+    const { program } = await startServer(t, tempFolder(t), hooked(tempFolder(t), other.file))
+    await until(() => linesOf(other.told).length === 1, 'the hook does not run')
+    const child = Number(linesOf(other.told)[0])
+    cleanUp(t, () => {
+      if (isRunning(child)) process.kill(child, 'SIGKILL')
+    })
+    await program.ends()
+    await ended(child)
+  })
+
+  test('that can not run stops the start, which creates no store', async (t) => {
+    const [folder, backups] = [tempFolder(t), tempFolder(t)]
+    const plain = join(folder, 'plain')
+    // A start checks its port first.
+    const serve = ['serve', '--port', '0']
+    writeFileSync(plain, '')
+    for (const [file, why] of [
+      [join(folder, 'none'), /backup hook \S+: it does not exist/],
+      [folder, /backup hook \S+: it is not a file/],
+      [plain, /backup hook \S+: this user may not execute it/],
+    ] as const) {
+      const store = join(folder, 'plants.db')
+      const { code, stderr } = await run(t, [...serve, '--store', `sqlite:${store}`, ...hooked(backups, file)])
+      assert.match(stderr, why)
+      assert.equal(code, 1)
+      assert.equal(existsSync(store), false)
+    }
+    const alone = await run(t, [...serve, '--store', `sqlite:${folder}/plants.db`, '--backup-hook', plain])
+    assert.match(alone.stderr, /--backup-hook: needs --backup-every/)
+    assert.equal(alone.code, 2)
+  })
+
+  test('that vanishes or is no program fails alone, not the service', async (t) => {
+    const { file } = script(t, '')
+    writeFileSync(file, 'no program, and no interpreter')
+    const { hook, lines } = hookOf(file, {})
+    await hook.run(RESULT)
+    assert.match(lines.at(-1) ?? '', /the backup hook failed/)
+    assert.equal(hook.failures, 1)
+  })
+
+  test('fails alone on a machine that starts no process, and runs again later', async (t) => {
+    const { file, told } = script(t, TELLS)
+    const environment: NodeJS.ProcessEnv = {}
+    const { hook, lines } = hookOf(file, environment)
+    // The system refuses a process with so large an environment, as it does one without memory.
+    environment['LARGE'] = 'x'.repeat(2 ** 23)
+    await hook.run(RESULT)
+    assert.match(lines.at(-1) ?? '', /spawn E2BIG.*the backup hook failed/)
+    delete environment['LARGE']
+    const open: number[] = []
+    const limit = spawnSync('prlimit', ['--pid', String(process.pid), '--nofile=200:'])
+    if (limit.status !== 0) return notTestedHere(t, 'a hook for which no descriptor is left, without prlimit')
+    try {
+      for (;;) open.push(openSync('/dev/null', 'r'))
+    } catch {
+      await hook.run(RESULT)
+    }
+    for (const descriptor of open) closeSync(descriptor)
+    assert.match(lines.at(-1) ?? '', /spawn \S+ EMFILE.*the backup hook failed/)
+    assert.equal(hook.failures, 2)
+    await hook.run(RESULT)
+    assert.deepEqual([hook.failures, linesOf(told).length], [2, 1])
+  })
+})
+
+const RESULT: BackupResult = { file: '/backup/plants.db' }
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+const ended = (pid: number): Promise<void> => until(() => !isRunning(pid), `process ${pid} goes on`)

@@ -1,17 +1,24 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { suite, type TestContext, test } from 'node:test'
-import type { WebhookSave } from '../../../src/domain/webhook-store.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Webhook } from '../../../src/domain/webhook.ts'
+import { LEASE_TIME, type WebhookSave } from '../../../src/domain/webhook-store.ts'
+import { Share } from '../../../src/webhooks/share.ts'
 import { logOf } from '../../support/change-entries.ts'
 import { cleanUp } from '../../support/clean-up.ts'
 import { movableTime } from '../../support/clock.ts'
 import { CONFIG, Hooks } from '../../support/deliverer.ts'
+import { importRows } from '../../support/full-plants.ts'
+import { send } from '../../support/load.ts'
+import { openNew, openStore } from '../../support/open-postgres.ts'
+import { newDatabase, query } from '../../support/postgres.ts'
+import { serveStore } from '../../support/process.ts'
 import { OK, startReceiver, type TestReceiver } from '../../support/receiver.ts'
+import { plant } from '../../support/store-under-test.ts'
 import { settled, until } from '../../support/until.ts'
-import { untilReceived } from '../../support/webhooks.ts'
-
-const plantsIn = ({ received }: TestReceiver): number[] =>
-  received.map(({ body }) => (JSON.parse(body) as { data: { id: number } }).data.id)
+import { idsIn, untilReceived } from '../../support/webhooks.ts'
+import { attempt, progress, webhook } from '../../webhook-suite.ts'
 
 suite('of the events that a receiver has answered', () => {
   test('at most 64 are not stored: while the store takes none, the webhook waits', async (t) => {
@@ -63,7 +70,7 @@ suite('of the events that a receiver has answered', () => {
     hooks.deliver()
     await hooks.put(3)
     await untilReceived(receiver, 4)
-    const [first, second, ...later] = plantsIn(receiver)
+    const [first, second, ...later] = idsIn(receiver)
     assert.deepEqual(later, [second, 3].toSorted())
     assert.notEqual(first, second)
   })
@@ -127,4 +134,146 @@ test('a delivery lets the time to give up begin anew', async (t) => {
   assert.equal((await hooks.stored(id)).webhook.state, 'active')
   move(60_000)
   await until(async () => (await hooks.stored(id)).webhook.state === 'failed', 'it does not give up')
+})
+
+suite('a deliverer whose lease ends', () => {
+  test('ends its requests, because another one may send their events, even while the store does not answer', async (t) => {
+    const hooks = await Hooks.open(t)
+    const cut = Promise.withResolvers<void>()
+    const receiver = await startReceiver(t, { respond: (response) => response.on('close', cut.resolve) })
+    const move = movableTime(t)
+    const ids = [await hooks.create(receiver.url, { concurrency: 1 })]
+    const never = Promise.withResolvers<string[]>()
+    let leases = 0
+    const lease = async () => {
+      if (++leases > 1) return never.promise
+      // A slow store takes most of the lease. The rest is enough to begin a request on a busy machine.
+      move(LEASE_TIME - 3000)
+      return ids
+    }
+    hooks.deliver({ lease })
+    cleanUp(t, () => never.resolve([]))
+    for (const plant of [1, 2]) await hooks.put(plant)
+    await untilReceived(receiver, 1)
+    await settled(cut.promise, 'the request goes on')
+    assert.equal(receiver.received.length, 1)
+  })
+
+  test('while it looks at the webhooks begins none', async (t) => {
+    const hooks = await Hooks.open(t)
+    const receiver = await startReceiver(t, { respond: () => {} })
+    const move = movableTime(t)
+    const { webhooks } = hooks.store
+    const id = await hooks.create(receiver.url)
+    const again = Promise.withResolvers<number>()
+    let isLast = false
+    let hasEnded = false
+    const lease = async () => {
+      if (hasEnded) again.resolve(receiver.received.length)
+      if (isLast) move(LEASE_TIME - 200)
+      return [id]
+    }
+    const save = async (holder: string, saves: readonly WebhookSave[]) => {
+      // The request of the webhook whose address has changed was cut. Its attempt is stored until the lease is over.
+      if (isLast) {
+        await sleep(400)
+        hasEnded = true
+        isLast = false
+      }
+      return webhooks.save(holder, saves)
+    }
+    const deliverer = hooks.deliver({ lease, save })
+    await hooks.put(1)
+    await untilReceived(receiver, 1)
+    const { webhook, version } = await hooks.stored(id)
+    await webhooks.change(id, version, { ...webhook, url: `${receiver.url}?new` })
+    isLast = true
+    deliverer.changed()
+    assert.equal(await settled(again.promise, 'it takes no further lease'), 1)
+    await untilReceived(receiver, 2)
+  })
+})
+
+test('a webhook that has given everything back gets as much again', () => {
+  const share = new Share(256)
+  const taker = { retry: () => {} }
+  const rounds = Array.from({ length: 3 }, () => {
+    let taken = 0
+    while (share.take(taker)) taken++
+    for (let i = 0; i < taken; i++) share.give(taker)
+    return taken
+  })
+  assert.equal(share.used, 0)
+  assert.ok((rounds[0] ?? 0) > 1, String(rounds))
+  assert.equal(new Set(rounds).size, 1, String(rounds))
+})
+
+const EVENTS = 10_000
+
+test('two instances send each event once, and after a kill of one the other goes on', async (t) => {
+  const url = await newDatabase(t)
+  const flags = ['--webhook-allow', 'loopback']
+  const [one, other] = [await serveStore(t, url, flags), await serveStore(t, url, flags)]
+  const receiver = await startReceiver(t)
+  const body = JSON.stringify({ url: receiver.url, concurrency: 32 })
+  assert.equal((await send('POST', `${one.address}/webhooks`, { body })).status, 201)
+  const add = (address: string, first: number, count: number) =>
+    importRows(
+      address,
+      Array.from({ length: count }, (_, i) => plant(BigInt(first + i))),
+    )
+  await Promise.all([add(one.address, 1, EVENTS / 2), add(other.address, EVENTS, EVENTS / 2)])
+  const ids = () => new Set(receiver.received.map((each) => each.headers['webhook-id']))
+  await until(
+    () => ids().size >= EVENTS,
+    () => `${ids().size} of ${EVENTS} events came`,
+  )
+  assert.equal(receiver.received.length, EVENTS, 'no event comes twice')
+  await one.program.kill()
+  const killedAt = performance.now()
+  await add(other.address, 10 * EVENTS, 100)
+  await until(() => ids().size >= EVENTS + 100, 'the other instance does not go on')
+  assert.ok(performance.now() - killedAt < 30_000)
+})
+
+suite('PostgreSQL: the lease of a webhook', () => {
+  test('keeps others from it, and from storing its progress', async (t) => {
+    const { store } = await openNew(t)
+    const { webhooks } = store
+    const { id } = (await webhooks.create(webhook(), progress('a'), 100)) as Webhook
+    const save = (holder: string, position: string) =>
+      webhooks.save(holder, [{ id, version: 1, progress: progress(position), attempts: [attempt(position)] }])
+    const stored = async () => [
+      (await webhooks.list(id))[0]?.progress.position,
+      (await webhooks.attempts(id, 10)).map(({ event }) => event),
+    ]
+    assert.deepEqual(await webhooks.lease('one'), [id])
+    assert.deepEqual(await webhooks.lease('other'), [])
+    assert.deepEqual(await save('one', 'b'), [])
+    assert.deepEqual(await save('other', 'c'), [id])
+    assert.deepEqual(await stored(), ['b', ['b']])
+    await webhooks.release('other')
+    assert.deepEqual(await webhooks.lease('other'), [], 'a release ends the own leases alone')
+    await webhooks.release('one')
+    assert.deepEqual(await webhooks.lease('other'), [id])
+    assert.deepEqual(await save('one', 'd'), [id])
+    assert.deepEqual(await stored(), ['b', ['b']])
+  })
+
+  test('ends by itself, also where the clock of the server was set back by hours', async (t) => {
+    const url = await newDatabase(t)
+    const { webhooks } = await openStore(t, url)
+    const { id } = (await webhooks.create(webhook(), progress('a'), 100)) as Webhook
+    await webhooks.lease('one')
+    const pass = (time: number) => query(url, `UPDATE webhooks SET leased_until = leased_until - ${time}`)
+    await pass(LEASE_TIME / 2)
+    assert.deepEqual(await webhooks.lease('other'), [])
+    await pass(LEASE_TIME / 2 + 1)
+    assert.deepEqual(await webhooks.lease('other'), [id])
+    await pass(-5000)
+    assert.deepEqual(await webhooks.lease('one'), [], 'a small step takes no lease away')
+    await pass(-2 * 3_600_000)
+    assert.deepEqual(await webhooks.lease('one'), [id])
+    assert.deepEqual(await webhooks.lease('other'), [])
+  })
 })
