@@ -83,23 +83,6 @@ suite('a dialog of the page keeps the focus', () => {
     await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Cancel' }))
   })
 
-  inBrowser('of copies of a plant, before and after they are added', async (opened) => {
-    const { page, service } = opened
-    await service.create({ id: 5000, name: 'Focus5000' })
-    await page.getByLabel('Search plants').fill('focus5000')
-    await tabTo(page, rowOf(page, 5000))
-    await page.keyboard.press('Space')
-    await pressAction(page, 'Another one like this', 'Shift+Tab')
-    await untilFocused(page, dialogOf(page).getByLabel('How many'))
-    await page.keyboard.press('Enter')
-    await dialogOf(page).getByText('Added 1 plant').waitFor()
-    await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Close' }))
-    assert.equal(await dialogOf(page).getByRole('button', { name: 'Print labels' }).count(), 1)
-    await page.keyboard.press('Enter')
-    await dialogOf(page).waitFor({ state: 'detached' })
-    await untilFocused(page, page.getByLabel('More actions'))
-  })
-
   inBrowser('and takes nothing that the person does after leaving it while the table reads again', async (opened) => {
     const { page } = opened
     await asked(opened, 2300, 'Set tag')

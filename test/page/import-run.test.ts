@@ -8,9 +8,10 @@ import type { Decisions } from '../../src/import/sheet/decided-rows.ts'
 import { guess } from '../../src/import/sheet/guess.ts'
 import { ImportRun, type Outcome } from '../../web/src/import/run.ts'
 import { openSheet } from '../../web/src/import/sheet.ts'
-import { urlOf } from '../client/support.ts'
+import { clientOf, urlOf } from '../client/support.ts'
 import { holds } from '../support/property.ts'
 import { SECRET, withService } from '../support/service.ts'
+import { onService } from '../support/service-tests.ts'
 
 const FOREVER = new AbortController().signal
 
@@ -29,7 +30,7 @@ class Client extends PlantstoreClient {
   }
 }
 
-const counted = ({ added, updated, unchanged, leftOut, refused }: Outcome): number =>
+const counted = ({ added, updated, unchanged, leftOut, refused }: Omit<Outcome, 'refusedRows'>): number =>
   added + updated + unchanged + leftOut + refused
 
 suite('an import of a sheet without ids', () => {
@@ -39,17 +40,8 @@ suite('an import of a sheet without ids', () => {
     // A person who signs in again goes on with another token.
     const { secret } = await service.issueToken(['plants:read', 'plants:write'])
     const other = new Client({ url: urlOf(service), token: secret, attempts: 1 })
-    const name = fc.constantFrom(
-      '',
-      'Abies',
-      'Abies alba',
-      'Abies alva',
-      'Acer',
-      'Total',
-      'Heading',
-      'Rosa 1',
-      'Rosa 2',
-    )
+    const names = ['', 'Abies', 'Abies alba', 'Abies alva', 'Acer', 'Total', 'Heading', 'Rosa 1', 'Rosa 2'] as const
+    const name = fc.constantFrom(...names)
     const tag = fc.constantFrom('', 'bed 1', 'bed 2')
     const row = fc.tuple(name, tag, fc.constantFrom('', 'note'))
     const sheets = fc.tuple(
@@ -92,16 +84,9 @@ suite('an import of a sheet without ids', () => {
         const stored = new Map<bigint, string>()
         for await (const plant of client.exportPlants()) stored.set(plant.id, `${plant.name} ${plant.tag ?? '-'}`)
         assert.equal(stored.size, before.length + checked.added)
-        for (const {
-          row: { number },
-          plant,
-          stored: was,
-        } of run.findings.similar) {
-          const now = stored.get(was.id)
-          assert.equal(
-            now,
-            changing.has(number) ? `${plant.name} ${plant.tag ?? '-'}` : `${was.name} ${was.tag ?? '-'}`,
-          )
+        for (const { row, plant, stored: was } of run.findings.similar) {
+          const { name, tag = '-' } = changing.has(row.number) ? plant : was
+          assert.equal(stored.get(was.id), `${name} ${tag}`)
         }
         const withIds = await Array.fromAsync(run.rowsWithIds())
         assert.equal(new Set(withIds.map(({ row: { number } }) => number)).size, withIds.length)
@@ -109,5 +94,67 @@ suite('an import of a sheet without ids', () => {
       },
     )
     await holds(property, { numRuns: 60 })
+  })
+})
+
+/** Cells with quotation marks that are a part of the text, or that belong there, or that are wrong. */
+const text = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom('Abies', 'Acer', 'Rosa', 'bed 1') },
+  { weight: 2, arbitrary: fc.constantFrom('"Rosa ""Peace"""', '"Abies, ""alba"""', '"a;b"') },
+  { weight: 2, arbitrary: fc.constantFrom('a"b', '"a', '"a"b', '5" pot', '') },
+)
+const id = fc.oneof(fc.integer({ min: 1, max: 30 }).map(String), fc.constantFrom('x', '', '"7"'))
+const line = fc.oneof(
+  { weight: 8, arbitrary: fc.tuple(id, text, text) },
+  { weight: 1, arbitrary: fc.constantFrom([''], ['', '', ''], ['1', 'Abies', 'bed 1', 'further']) },
+)
+const lines = fc.array(line, { minLength: 1, maxLength: 25 })
+
+/**
+ * The rows of a file below its names of columns. No quotation mark above ends a text with a line end in it, so each line
+ * that is not blank is a row.
+ */
+const rowsIn = (table: readonly (readonly string[])[]): number =>
+  table.filter((cells) => cells.some((cell) => cell !== '')).length
+
+suite('each row of a file is in exactly one figure', () => {
+  onService('of the report of the service', async (service) => {
+    await holds(
+      fc.asyncProperty(lines, fc.boolean(), fc.constantFrom('add', 'update'), async (table, isDryRun, mode) => {
+        const file = ['id,name,tag', ...table.map((cells) => cells.join(','))].join('\n')
+        const path = `/plants/import?dryRun=${isDryRun}&mode=${mode}`
+        const answer = await service.send('POST', path, { headers: { 'content-type': 'text/csv' }, body: file })
+        assert.equal(answer.status, 200, answer.body)
+        assert.equal(counted({ ...(answer.json as Omit<Outcome, 'leftOut'>), leftOut: 0 }), rowsIn(table))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  onService('of the check and the import in the page', async (service) => {
+    const client = clientOf(service)
+    await holds(
+      fc.asyncProperty(
+        lines,
+        fc.constantFrom(',', ';', '\t'),
+        fc.boolean(),
+        fc.boolean(),
+        async (table, separator, hasIds, isQuoted) => {
+          const file = [['id', 'name', 'tag'], ...table]
+            .map((cells) => cells.slice(hasIds ? 0 : Math.min(1, cells.length - 1)).join(separator))
+            .join('\n')
+          const rows = rowsIn(table.map((cells) => cells.slice(hasIds ? 0 : Math.min(1, cells.length - 1))))
+          const reading = { separator, header: 1, ...(separator === '\t' ? {} : { isQuoted }) } as const
+          const sheet = await openSheet(new File([file], 'plants.csv'), reading)
+          const plan = { mapping: guess(sheet.columns, sheet.below, true), mode: 'add' } as const
+          const run = new ImportRun(sheet, plan, 'plants.csv')
+          const decisions = { leavesOut: true, leaving: new Set<number>(), changing: new Set<number>() }
+          await run.check(client, FOREVER)
+          assert.equal(counted(run.checked(decisions)), rows, file)
+          assert.equal(counted(await run.import(client, decisions, () => {}, FOREVER)), rows, file)
+        },
+      ),
+      { numRuns: 150 },
+    )
   })
 })

@@ -6,19 +6,21 @@ import { buffer } from 'node:stream/consumers'
 import { suite, type TestContext } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFits } from '../support/accessible.ts'
-import { untilKept } from '../support/kept.ts'
-import { pageTests, until as untilTrue } from '../support/page.ts'
+import { assertAccessible } from '../support/accessible.ts'
+import { untilKept, untilPageKept } from '../support/kept.ts'
+import { pageTests } from '../support/page.ts'
 import { NO_NETWORK } from '../support/page-network.ts'
+import { addPlant, line, storedNames, untilSent } from '../support/page-plants.ts'
+import { PathProxy } from '../support/path-proxy.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const KEPT = 'navigator.serviceWorker.ready.then(() => {})'
+const KEPT = { serviceWorkers: 'allow', token: null } as const
+const KEPT_AWAY = { ...KEPT, expected: NO_NETWORK }
 const BUILD = 'document.documentElement.dataset.build'
 
-/** Serves a service at an address of its own, and another one, or another build of the page, from there later. */
-async function withUpgrades(t: TestContext, first: Service) {
-  let { port } = first
+/** Serves a service at an address of its own, and another build of the page from there later. */
+async function withUpgrades(t: TestContext, { port }: Service) {
   let build = ''
   /** Whether the file with the code comes from an instance of another version. */
   let isMixed = false
@@ -52,9 +54,6 @@ async function withUpgrades(t: TestContext, first: Service) {
       build = next
       isMixed = mixed
     },
-    use(other: Service) {
-      port = other.port
-    },
   }
 }
 
@@ -62,8 +61,14 @@ async function withUpgrades(t: TestContext, first: Service) {
 async function open(page: Page, address: string): Promise<void> {
   await page.goto(`${address}#token=${SECRET}`)
   await page.getByRole('button', { name: 'Remember on this device' }).click()
-  await page.evaluate(KEPT)
-  await untilTrue(page, 'navigator.serviceWorker.controller !== null')
+  await untilPageKept(page)
+}
+
+/** Lets the device keep what is read from now on. */
+async function readAgain(page: Page, plant: string): Promise<void> {
+  await page.reload()
+  await line(page, plant)
+  await untilKept(page, plant)
 }
 
 /** Loads the page again, which may load once more by itself: a wait for a load could meet the wrong one. */
@@ -84,111 +89,84 @@ const untilBuild = (page: Page, build: string): Promise<void> =>
 suite('the page that a device keeps', () => {
   const { inBrowser, onPhone } = pageTests()
 
-  onPhone(
-    'can be installed, opens without a network, and sends what was added there once it is back',
-    { expected: NO_NETWORK, serviceWorkers: 'allow', token: null },
-    async ({ page, context, service, address }) => {
-      await service.create({ id: 1, name: 'Agave', tag: 'bed 1' })
-      await service.create({ id: 2, name: 'Opuntia', tag: 'bed 2' })
-      await open(page, address)
-      // What is read from now on, the device keeps.
-      await page.reload()
-      await page.getByText('Opuntia').waitFor()
-      await untilKept(page, 'Opuntia')
-      const session = await context.newCDPSession(page)
-      assert.deepEqual(await session.send('Page.getInstallabilityErrors'), { installabilityErrors: [] })
-      await context.setOffline(true)
-      await page.reload()
-      await page.getByText('The service does not answer').waitFor()
-      await page.getByText('This is what this device has seen before').waitFor()
-      await page.getByText('Agave').waitFor()
-      await assertAccessible(page)
-      await assertFits(page)
-      await page.getByLabel('Search plants').fill('opun')
-      await page.getByText('Agave').waitFor({ state: 'detached' })
-      await page.getByText('Opuntia').waitFor()
-      await page.getByLabel('Search plants').fill('')
-      await page.goto(`${address}#/plant?id=2`)
-      await page.getByText('This is what this device has seen before').waitFor()
-      await page.getByText('Opuntia').waitFor()
-      await page.goto(`${address}#/scan?id=3`)
-      await page.getByText('This device has not seen the plant.').waitFor()
-      await page.getByLabel('Name').fill('Lithops')
-      await page.keyboard.press('Enter')
-      await page.getByText('1 change waits on this device.').waitFor()
-      await page.goto(`${address}#/plants`)
-      await page.getByRole('button', { name: 'Add a plant' }).click()
-      await page.getByLabel('Name', { exact: true }).fill('Aloe')
-      await page.keyboard.press('Enter')
-      await page.getByText('2 changes wait on this device.').waitFor()
-      await page.close()
-      const later = await context.newPage()
-      await later.goto(address)
-      await later.getByText('2 changes wait on this device.').waitFor()
-      await context.setOffline(false)
-      await later.locator('.waiting-line a').waitFor({ state: 'detached' })
-      const names = (await service.plants()).map(({ name }) => name)
-      assert.deepEqual(names.sort(), ['Agave', 'Aloe', 'Lithops', 'Opuntia'])
-    },
-  )
+  onPhone('opens without a network, and sends later', KEPT_AWAY, async ({ page, context, service, address }) => {
+    await service.create({ id: 1, name: 'Agave', tag: 'bed 1' })
+    await service.create({ id: 2, name: 'Opuntia', tag: 'bed 2' })
+    await open(page, address)
+    await readAgain(page, 'Opuntia')
+    await context.setOffline(true)
+    await page.reload()
+    await page.getByText('The service does not answer').waitFor()
+    await page.getByText('This is what this device has seen before').waitFor()
+    await page.getByText('Agave').waitFor()
+    await assertAccessible(page)
+    await page.getByLabel('Search plants').fill('opun')
+    await page.getByText('Agave').waitFor({ state: 'detached' })
+    await page.getByText('Opuntia').waitFor()
+    await page.getByLabel('Search plants').fill('')
+    await page.goto(`${address}#/plant?id=2`)
+    await page.getByText('This is what this device has seen before').waitFor()
+    await page.getByText('Opuntia').waitFor()
+    await page.goto(`${address}#/plants`)
+    await addPlant(page, 'Aloe')
+    await line(page, '1 change waits on this device.')
+    await page.close()
+    const later = await context.newPage()
+    await later.goto(address)
+    await line(later, '1 change waits on this device.')
+    await untilSent(later)
+    assert.deepEqual(await storedNames(service), ['Agave (bed 1)', 'Opuntia (bed 2)', 'Aloe'])
+  })
 
-  inBrowser(
-    'loads once more when the service has a later version, and not while the person would lose something',
-    { serviceWorkers: 'allow', token: null },
-    async ({ page, context, service, t }) => {
-      const { address, serve } = await withUpgrades(t, service)
-      await open(page, address)
-      const loads = loadsOf(page)
-      serve('2')
-      await loadAgain(page)
-      await untilBuild(page, '2')
-      // The old page comes from the device, and loads once more.
-      await until(
-        () => loads.count === 2,
-        () => `the page has loaded ${loads.count} times`,
-      )
+  inBrowser('loads a later version once nothing would be lost', KEPT, async ({ page, context, service, t }) => {
+    const { address, serve } = await withUpgrades(t, service)
+    await open(page, address)
+    const loads = loadsOf(page)
+    serve('2')
+    await loadAgain(page)
+    await untilBuild(page, '2')
+    // The old page comes from the device, and loads once more.
+    await until(
+      () => loads.count === 2,
+      () => `the page has loaded ${loads.count} times`,
+    )
 
-      await service.create({ id: 7, name: 'Ilex' })
-      await page.reload()
-      await page.getByRole('button', { name: 'Edit: 7' }).click()
-      await page.getByLabel('Name: 7').fill('Ilex aquifolium')
-      serve('3')
-      const waits = `navigator.serviceWorker.ready.then(async (kept) => {
+    await service.create({ id: 7, name: 'Ilex' })
+    await page.reload()
+    await page.getByRole('button', { name: 'Edit: 7' }).click()
+    await page.getByLabel('Name: 7').fill('Ilex aquifolium')
+    serve('3')
+    const waits = `navigator.serviceWorker.ready.then(async (kept) => {
         await kept.update()
         const { installing } = kept
         if (installing) await new Promise((done) => installing.addEventListener('statechange', () => kept.waiting && done()))
       })`
-      await page.evaluate(waits)
-      const other = await context.newPage()
-      await other.goto(address)
-      await untilBuild(other, '3')
-      await page.bringToFront()
-      assert.equal(await page.evaluate(BUILD), '2')
-      assert.equal(await page.getByLabel('Name: 7').inputValue(), 'Ilex aquifolium')
-      await page.getByLabel('Name: 7').press('Enter')
-      await untilBuild(page, '3')
-    },
-  )
+    await page.evaluate(waits)
+    const other = await context.newPage()
+    await other.goto(address)
+    await untilBuild(other, '3')
+    await page.bringToFront()
+    assert.equal(await page.evaluate(BUILD), '2')
+    assert.equal(await page.getByLabel('Name: 7').inputValue(), 'Ilex aquifolium')
+    await page.getByLabel('Name: 7').press('Enter')
+    await untilBuild(page, '3')
+  })
 
-  inBrowser(
-    'is of one version, also while instances of two versions answer',
-    { serviceWorkers: 'allow', token: null },
-    async ({ page, service, t }) => {
-      const { address, serve } = await withUpgrades(t, service)
-      await open(page, address)
-      serve('2', { mixed: true })
-      // Resolves once the browser has given the mixed set up.
-      await page.evaluate(`navigator.serviceWorker.ready.then(async (kept) => {
+  inBrowser('is of one version, also while instances of two versions answer', KEPT, async ({ page, service, t }) => {
+    const { address, serve } = await withUpgrades(t, service)
+    await open(page, address)
+    serve('2', { mixed: true })
+    // Resolves once the browser has given the mixed set up.
+    await page.evaluate(`navigator.serviceWorker.ready.then(async (kept) => {
         await kept.update()
         const { installing } = kept
         if (installing) await new Promise((done) => installing.addEventListener('statechange', done))
         if (installing?.state !== 'redundant') throw new Error(installing?.state)
       })`)
-      serve('2')
-      await loadAgain(page)
-      await untilBuild(page, '2')
-    },
-  )
+    serve('2')
+    await loadAgain(page)
+    await untilBuild(page, '2')
+  })
 
   inBrowser('follows the version of the service where none is kept', { token: null }, async ({ page, service, t }) => {
     const { address, serve } = await withUpgrades(t, service)
@@ -205,21 +183,55 @@ suite('the page that a device keeps', () => {
     )
   })
 
-  inBrowser(
-    'is taken away where the page is switched off',
-    { serviceWorkers: 'allow', token: null },
-    async ({ page, service, t }) => {
-      const { address, use } = await withUpgrades(t, service)
-      await open(page, address)
-      use(await withService(t, { page: 'off' }))
-      await loadAgain(page)
-      await until(
-        () => page.url().includes('/openapi.json'),
-        () => page.url(),
-      )
-      const left = 'Promise.all([navigator.serviceWorker.getRegistrations(), caches.keys()])'
-      const hasLeft = async () => isDeepStrictEqual(await page.evaluate(left).catch(() => []), [[], []])
-      await until(hasLeft, 'the page has left something on the device')
-    },
-  )
+  inBrowser('can be installed below a path beside another one, and goes when off', KEPT_AWAY, async (opened) => {
+    const { page, context, t } = opened
+    const proxy = await PathProxy.start(t, false)
+    // One path begins with the letters of the other one.
+    const paths = ['/garden', '/garden-shed']
+    for (const path of paths) {
+      const service = await withService(t, { publicUrl: proxy.origin + path })
+      proxy.ports.set(path, service.port)
+      await service.create({ id: 1, name: `Acer of ${path}.` })
+      await open(page, proxy.origin + path)
+      await readAgain(page, `Acer of ${path}.`)
+      const start = `${proxy.origin}${path}/`
+      assert.equal(page.url().replace(/#.*/, ''), start)
+      const session = await context.newCDPSession(page)
+      assert.deepEqual(await session.send('Page.getInstallabilityErrors'), { installabilityErrors: [] })
+      const { url, manifest } = await session.send('Page.getAppManifest')
+      assert.equal(url, `${proxy.origin}${path}/page/app.webmanifest`)
+      assert.deepEqual([manifest.startUrl, manifest.scope], [start, start])
+    }
+    const kept = await page.evaluate<readonly [string, readonly string[]][]>(`
+          caches.keys().then((names) => Promise.all(names.map(async (name) => {
+            const requests = await (await caches.open(name)).keys()
+            return [name.split(' ')[1], requests.map(({ url }) => url)]
+          })))`)
+    const found = kept.map(([scope]) => scope)
+    const wanted = paths.map((path) => `${proxy.origin}${path}/`)
+    assert.deepEqual(found, wanted)
+    for (const [scope, addresses] of kept) {
+      assert.ok(addresses.includes(scope) && addresses.includes(`${scope}page/page.js`))
+      const shown = addresses.filter((address) => !address.startsWith(scope))
+      assert.deepEqual(shown, [])
+    }
+    await context.setOffline(true)
+    for (const path of paths) {
+      await page.goto(`${proxy.origin}${path}/`)
+      await page.getByText('This is what this device has seen before').waitFor()
+      await page.getByText(`Acer of ${path}.`).waitFor()
+    }
+    await context.setOffline(false)
+    // One of them is switched off, and takes away what it has kept itself.
+    const off = await withService(t, { publicUrl: `${proxy.origin}/garden`, page: 'off' })
+    proxy.ports.set('/garden', off.port)
+    await page.goto(`${proxy.origin}/garden/`)
+    // A wait for a navigation would fail where the page loads once more in the middle of it.
+    await until(() => page.url().endsWith('/openapi.json'), 'the page is still there')
+    const left = `Promise.all([navigator.serviceWorker.getRegistrations(), caches.keys()])
+          .then(([workers, names]) => [...workers.map(({ scope }) => scope), ...names.map((name) => name.split(' ')[1])])`
+    const shed = `${proxy.origin}/garden-shed/`
+    const leftOf = async () => isDeepStrictEqual(await page.evaluate(left).catch(() => []), [shed, shed])
+    await until(leftOf, 'the page that is switched off has left something, or the other one has gone')
+  })
 })

@@ -78,6 +78,9 @@ function layOutAll(labels: readonly LabelText[], sheet: Sheet, codes: Codes = 'q
 }
 
 const shownOn = (layout: LabelLayout | undefined): string[] => layout?.runs.map(({ text }) => text) ?? []
+/** The texts of a style in lines. */
+const textsIn = (lines: ReturnType<typeof linesOf>, wanted: string): string[] =>
+  lines.flat().flatMap(({ style, text }) => (style === wanted ? [text] : []))
 const byName = (name: string, tag?: string): LabelText => ({ id: 1n, name, tag })
 
 suite('labels', () => {
@@ -154,12 +157,8 @@ suite('labels', () => {
   })
 
   test('set genus and species in italics where the person wants that, and nothing else', () => {
-    const italicsOf = (name: string) =>
-      linesOf(byName(name), { ...WORDING, isItalic: true })
-        .flat()
-        .filter(({ style }) => style === 'italic')
-        .map(({ text }) => text)
-        .join(' ')
+    const italicsOf = (name: string, isItalic = true) =>
+      textsIn(linesOf(byName(name), { ...WORDING, isItalic }), 'italic').join(' ')
     const cases = {
       "Salvia microphylla 'Osakazuki'": 'Salvia microphylla',
       'Rosa canina L.': 'Rosa canina',
@@ -177,11 +176,7 @@ suite('labels', () => {
       assert.equal(italicsOf(name), expected, name)
       const [line = []] = linesOf(byName(name), { ...WORDING, isItalic: true })
       assert.equal(line.map(({ text }) => text).join(''), name)
-      assert.ok(
-        linesOf(byName(name), WORDING)
-          .flat()
-          .every(({ style }) => style !== 'italic'),
-      )
+      assert.equal(italicsOf(name, false), '')
     }
   })
 
@@ -190,13 +185,7 @@ suite('labels', () => {
     const texts = linesOf({ id: -5n, name: 'Rosa\n{id} ', tag: undefined }, wording)
     const seen = texts.map((line) => line.map(({ text }) => text).join(''))
     assert.deepEqual(seen, ['No. -5 · 27 Nov 2026', 'Bed:  {x', 'Rosa {id}Rosa {id} {}'])
-    assert.deepEqual(
-      texts
-        .flat()
-        .filter(({ style }) => style === 'bold')
-        .map(({ text }) => text),
-      ['-5'],
-    )
+    assert.deepEqual(textsIn(texts, 'bold'), ['-5'])
     assert.deepEqual(wording.lines.map(unknownFields), [[], [], ['']])
     assert.deepEqual(unknownFields('{ID} {name} {colour}'), ['ID', 'colour'])
   })

@@ -1,12 +1,73 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { Page } from 'playwright-core'
 import { zplOf } from '../../web/src/labels/zpl.ts'
 import { pressOn, untilFocused } from '../support/by-keyboard.ts'
 import { type Opened, pageTests, until } from '../support/page.ts'
-import { bytesOf } from '../support/page-files.ts'
+import { saved, savedFile } from '../support/page-files.ts'
 import { codesIn, codesOn, drawPages, greyAt } from '../support/pdf-pages.ts'
-import { labelsIn, pictureOf } from '../support/zpl.ts'
+
+/** A picture as a label printer has it: bytes of eight dots, highest bit first, 1 black. */
+interface Dots {
+  readonly width: number
+  readonly height: number
+  readonly bytes: Uint8Array
+}
+
+/** All that the page may write: a picture on a label of its size. So a printer keeps its own home of labels (^LH). */
+const LABEL = /\^XA\^PW(\d+)\^LL(\d+)\^FO0,0\^GFA,(\d+),(\d+),(\d+),([0-9A-Zg-z:,]+)\^FS\^XZ\n/y
+
+/** Reads labels as a printer does: ^GF with the compression of ZPL II, by Zebra's programming guide. */
+function labelsIn(zpl: string): Dots[] {
+  const labels: Dots[] = []
+  LABEL.lastIndex = 0
+  while (LABEL.lastIndex < zpl.length) {
+    const at = LABEL.lastIndex
+    const [, width, height, sent, total, rowBytes, data] = (LABEL.exec(zpl) ?? assert.fail(zpl.slice(at, at + 80))).map(
+      String,
+    )
+    assert.equal(sent, total)
+    assert.equal(Number(rowBytes), Math.ceil(Number(width) / 8))
+    assert.equal(Number(total), Number(rowBytes) * Number(height))
+    const bytes = Buffer.from(expanded(data ?? '', Number(rowBytes) * 2), 'hex')
+    assert.equal(bytes.length, Number(total))
+    labels.push({ width: Number(width), height: Number(height), bytes })
+  }
+  return labels
+}
+
+function expanded(data: string, rowDigits: number): string {
+  let all = ''
+  let row = ''
+  let count = 0
+  for (const letter of data) {
+    if (/[G-Y]/.test(letter)) count += letter.charCodeAt(0) - 'G'.charCodeAt(0) + 1
+    else if (/[g-z]/.test(letter)) count += (letter.charCodeAt(0) - 'g'.charCodeAt(0) + 1) * 20
+    else if (letter === ':') all += all.slice(-rowDigits)
+    else {
+      row += letter === ',' ? '0'.repeat(rowDigits - row.length) : letter.repeat(Math.max(1, count))
+      count = 0
+      assert.ok(row.length <= rowDigits, 'a row has too many dots')
+    }
+    if (row.length === rowDigits) {
+      all += row
+      row = ''
+    }
+  }
+  assert.equal(row, '')
+  return all
+}
+
+/** The picture as PGM, with a white margin as paper around it. */
+function pictureOf({ width, height, bytes }: Dots): Uint8Array {
+  const rowBytes = Math.ceil(width / 8)
+  const grey = Buffer.alloc(width * height, 255)
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      if (((bytes[y * rowBytes + (x >> 3)] ?? 0) & (0x80 >> (x & 7))) !== 0) grey[y * width + x] = 0
+    }
+  }
+  return Buffer.concat([Buffer.from(`P5\n${width} ${height}\n255\n`), grey])
+}
 
 /** Names that are commands, no plain text, or hard to draw, and texts that spreadsheets calculate. */
 const PLANTS = [
@@ -27,13 +88,6 @@ async function open({ page, service, address }: Opened): Promise<void> {
   await page.getByText(`${PLANTS.length} labels`, { exact: true }).waitFor()
   await page.getByLabel('Address of the service, for phones').fill(BASE)
   await page.getByLabel('Code', { exact: true }).selectOption('both')
-}
-
-async function textOf(page: Page, button: string): Promise<{ readonly name: string; readonly text: string }> {
-  const download = page.waitForEvent('download')
-  await page.getByRole('button', { name: button }).click()
-  const file = await download
-  return { name: file.suggestedFilename(), text: String(await bytesOf(file)) }
 }
 
 /** Replaces the list of printers, which nobody would answer, by one printer, behind the interface of the specification. */
@@ -79,9 +133,9 @@ suite('labels for label printers', () => {
     const [width, height] = [62 / 25.4, 29 / 25.4]
     for (const dpi of [203, 300]) {
       await page.getByLabel('Resolution of the printer').selectOption(String(dpi))
-      const { name, text } = await textOf(page, 'Save as ZPL')
+      const { name, bytes } = await savedFile(page, 'Save as ZPL')
       assert.equal(name, 'labels.zpl')
-      const labels = labelsIn(text)
+      const labels = labelsIn(String(bytes))
       assert.equal(labels.length, PLANTS.length)
       for (const label of labels) {
         assert.deepEqual([label.width, label.height], [Math.round(width * dpi), Math.round(height * dpi)])
@@ -94,8 +148,8 @@ suite('labels for label printers', () => {
     await page.getByText('Label printers (ZPL)').click()
     assert.equal(await page.getByLabel('Resolution of the printer').inputValue(), '300')
     const placed = async () => {
-      const { text } = await textOf(page, 'Save as ZPL')
-      const codes = (await Promise.all(labelsIn(text).map((label) => codesIn(pictureOf(label))))).flat()
+      const labels = labelsIn(await saved(opened, 'Save as ZPL'))
+      const codes = (await Promise.all(labels.map((label) => codesIn(pictureOf(label))))).flat()
       return new Map(codes.map(({ text: code, position }) => [code, position.topLeft.x]))
     }
     const before = await placed()
@@ -152,13 +206,13 @@ suite('labels for label printers', () => {
   inBrowser('are saved as CSV with addresses and every text as it is, with a warning of formulas', async (opened) => {
     const { page } = opened
     await open(opened)
-    const { name, text } = await textOf(page, 'Save as CSV')
+    const { name, bytes } = await savedFile(page, 'Save as CSV')
     assert.equal(name, 'labels.csv')
     const quoted = (value: string) => (/[",;]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value)
     const rows = PLANTS.toSorted((one, other) => (one.id < other.id ? -1 : 1)).map(({ id, name: plant, tag }) =>
       [String(id), quoted(plant), tag ?? '', `${BASE}/#/plant?id=${id}`].join(','),
     )
-    assert.equal(text, ['\ufeffid,name,tag,address', ...rows, ''].join('\r\n'))
+    assert.equal(String(bytes), ['\ufeffid,name,tag,address', ...rows, ''].join('\r\n'))
     await page.getByText(/4 (?:names|texts|names and tags)/).waitFor()
   })
 

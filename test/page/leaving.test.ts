@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFits } from '../support/accessible.ts'
-import { openMenu, openView, pressOn, signOver, untilFocused } from '../support/by-keyboard.ts'
+import { assertAccessible } from '../support/accessible.ts'
+import { openMenu, pressOn, signOver, untilFocused } from '../support/by-keyboard.ts'
 import { type Opened, PHONE, pageTests } from '../support/page.ts'
+import { choose, drop } from '../support/page-files.ts'
 import { intercept } from '../support/page-network.ts'
-import { SECRET } from '../support/service.ts'
-import { untilRefused } from '../support/tokens.ts'
+import { stored } from '../support/page-plants.ts'
+import { SECRET, type Service } from '../support/service.ts'
+import { lockOut } from '../support/tokens.ts'
 
 /** Accepts each dialog, and collects their kinds. */
 function dialogsOf(page: Page): string[] {
@@ -33,9 +35,7 @@ async function startImport({ page }: Opened, name: string): Promise<() => void> 
     await route.continue().catch(() => {})
   })
   const rows = Array.from({ length: COUNT }, (_, i) => `${name} ${i}`)
-  const buffer = Buffer.from(`name\n${rows.join('\n')}\n`)
-  await openView(page, 'Import')
-  await page.getByLabel('Drop a spreadsheet here').setInputFiles({ name: `${name}.csv`, mimeType: 'text/csv', buffer })
+  await choose(page, `${name}.csv`, Buffer.from(`name\n${rows.join('\n')}\n`))
   await page.getByRole('button', { name: 'Check the file' }).click()
   await page.getByRole('button', { name: 'Import 6,000 plants' }).click()
   await page.getByText('5,000 of 6,000 plants').waitFor()
@@ -48,6 +48,10 @@ async function refuseToLeave(page: Page): Promise<void> {
   assert.equal(dialog.type(), 'beforeunload')
   await dialog.dismiss()
 }
+
+/** The stored plants of an import. */
+const countOf = async (service: Service, name: string): Promise<number> =>
+  (await service.plants()).filter((plant) => plant.name.startsWith(`${name} `)).length
 
 const progressOf = (page: Page) => page.getByRole('region', { name: 'Import' })
 
@@ -94,8 +98,7 @@ suite('a person who leaves the page', () => {
     assert.deepEqual(asked, ['beforeunload'])
     await page.getByLabel('Name').press('Enter')
     await page.getByRole('gridcell', { name: 'Larix kaempferi' }).waitFor()
-    const plant = { id: 70, name: 'Larix kaempferi', tag: 'tree' }
-    assert.deepEqual((await service.send('GET', '/plants/70')).json, plant)
+    assert.deepEqual(await stored(service, 70), ['70 Larix kaempferi (tree)'])
     await page.reload()
     await page.getByRole('gridcell', { name: 'Larix kaempferi' }).waitFor()
     assert.equal(await page.evaluate(`sessionStorage.getItem('plantstore-entered-plants')`), '{}')
@@ -111,15 +114,10 @@ suite('a person who leaves the page', () => {
     await progress.waitFor()
     await refuseToLeave(page)
     await assertAccessible(page)
-    await assertFits(page)
     await page.goBack()
     await page.getByRole('heading', { name: `${name}.csv` }).waitFor()
     await page.getByText('5,000 of 6,000 plants').waitFor()
-    await page.evaluate(`
-        const moved = new DataTransfer()
-        moved.items.add(new File(['id,name\\n7,Dropped\\n'], 'dropped.csv', { type: 'text/csv' }))
-        document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: moved, bubbles: true, cancelable: true }))
-      `)
+    await drop(page, 'dropped.csv', 'id,name\n7,Dropped\n')
     await page.getByText(`The import of ${name}.csv is not complete. Let it end first.`).waitFor()
     assert.ok(await page.getByLabel('Drop a spreadsheet here').isDisabled())
     await page.goto(`${address}#/plant?id=1`)
@@ -132,7 +130,7 @@ suite('a person who leaves the page', () => {
     await page.getByRole('link', { name: 'Plants', exact: true }).click()
     await page.getByRole('search').waitFor()
     assert.equal(await progressOf(page).count(), 0, 'the report was seen')
-    assert.equal((await service.plants()).filter((plant) => plant.name.startsWith(`${name} `)).length, COUNT)
+    assert.equal(await countOf(service, name), COUNT)
   })
 
   inBrowser('is asked before signing out, which ends an import and deletes typed text', async (opened) => {
@@ -147,8 +145,6 @@ suite('a person who leaves the page', () => {
     await pressOn(page, signOut, 'Space')
     await dialog.getByText('the rest of the import of ended.csv').waitFor()
     await dialog.getByText('the new plant that you have not added').waitFor()
-    await assertAccessible(page)
-    await assertFits(page)
     await page.keyboard.press('Escape')
     await untilFocused(page, signOut)
     await progressOf(page).getByText('5,000 of 6,000 plants').waitFor()
@@ -156,12 +152,11 @@ suite('a person who leaves the page', () => {
     await pressOn(page, dialog.getByRole('button', { name: 'Sign out' }))
     await untilFocused(page, page.getByLabel('Access token'))
     goOn()
-    await page.keyboard.type(SECRET)
-    await page.keyboard.press('Enter')
+    await page.keyboard.type(`${SECRET}\n`)
     await page.getByRole('button', { name: 'Add a plant' }).click()
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '')
     assert.equal(await progressOf(page).count(), 0)
-    assert.equal((await service.plants()).filter(({ name }) => name.startsWith('ended ')).length, PART)
+    assert.equal(await countOf(service, 'ended'), PART)
   })
 
   inBrowser('continues an import whose token was revoked after signing in again', async (opened) => {
@@ -170,13 +165,11 @@ suite('a person who leaves the page', () => {
     await signOver(page, address, secret)
     await page.getByText('Signed in as a test').waitFor()
     const goOn = await startImport(opened, 'revoked')
-    await service.send('DELETE', `/tokens/${token.id}`)
-    await untilRefused(service, secret)
+    await lockOut(service, { secret, token })
     goOn()
     await page.getByText('The token has expired or was revoked.').waitFor()
     await untilFocused(page, page.getByLabel('Access token'))
-    await page.keyboard.type(SECRET)
-    await page.keyboard.press('Enter')
+    await page.keyboard.type(`${SECRET}\n`)
     await page.getByRole('heading', { name: 'Imported so far' }).waitFor()
     await page.getByRole('link', { name: 'Plants', exact: true }).click()
     await progressOf(page).getByText('is imported only in part').waitFor()
@@ -186,6 +179,6 @@ suite('a person who leaves the page', () => {
     await page.getByText('Added: 6,000').waitFor()
     // Each token has its own part, and an undo of one alone would be half an undo.
     assert.equal(await page.getByRole('button', { name: 'Undo the import' }).count(), 0)
-    assert.equal((await service.plants()).filter(({ name }) => name.startsWith('revoked ')).length, COUNT)
+    assert.equal(await countOf(service, 'revoked'), COUNT)
   })
 })

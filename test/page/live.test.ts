@@ -2,20 +2,12 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAtBothSizes } from '../support/accessible.ts'
-import { TESTER } from '../support/actor.ts'
 import { pressOn } from '../support/by-keyboard.ts'
-import { pageTests, until } from '../support/page.ts'
+import { hide, pageTests, until } from '../support/page.ts'
 import { holdAnswers, intercept } from '../support/page-network.ts'
-import { rowOf } from '../support/page-plants.ts'
+import { fill, patchPlant, rowOf, stored, untilShown } from '../support/page-plants.ts'
 import type { Service } from '../support/service.ts'
-import { plant } from '../support/store-under-test.ts'
 import { until as untilHolds } from '../support/until.ts'
-
-const send = (service: Service, method: string, path: string, body: object) =>
-  service.send(method, path, { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
-
-const shows = (ids: readonly number[]): string =>
-  `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids.join()}'`
 
 /** The streams of changes that the service has open. */
 async function streamsOf(service: Service): Promise<number> {
@@ -23,11 +15,9 @@ async function streamsOf(service: Service): Promise<number> {
   return Number(/^plantstore_change_streams (\d+)$/m.exec(body)?.[1])
 }
 
-/** Hides the tab from its page, or shows it again. */
-const hide = (isHidden: boolean): string => `(() => {
-  Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} })
-  document.dispatchEvent(new Event('visibilitychange'))
-})()`
+/** Waits until the service has as many streams of changes. */
+const untilStreams = (service: Service, count: number, fault: string): Promise<void> =>
+  untilHolds(async () => (await streamsOf(service)) === count, fault)
 
 /** Waits until the page has seen where it is scrolled to. */
 const frames = (page: Page): Promise<void> =>
@@ -36,98 +26,82 @@ const frames = (page: Page): Promise<void> =>
 suite('the page, while others change plants,', () => {
   const { inBrowser, onPhone } = pageTests()
 
-  inBrowser(
-    'shows their plants, changes and deletions in the table, and keeps what the person types',
-    async (opened) => {
-      const { page, service } = opened
-      for (const id of [1, 2, 3]) await service.create({ id, name: `Live ${id}` })
-      await page.getByLabel('Search plants').fill('live')
-      await until(page, shows([1, 2, 3]))
-      await rowOf(page, 2).focus()
-      await page.keyboard.press('Enter')
-      await page.getByLabel('Name: 2').fill('Live, as typed')
-      await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
-      await send(service, 'PATCH', '/plants/1', { name: 'Live, but changed' })
-      await rowOf(page, 1).getByText('Live, but changed').waitFor()
-      await service.create({ id: 0, name: 'Live 0' })
-      await until(page, shows([0, 1, 2, 3]))
-      await service.send('DELETE', '/plants/3')
-      await service.send('DELETE', '/plants/2')
-      await rowOf(page, 3).waitFor({ state: 'detached' })
-      assert.equal(await page.getByLabel('Name: 2').inputValue(), 'Live, as typed')
-      await page.getByRole('button', { name: 'Cancel' }).click()
-    },
-  )
+  inBrowser('shows their plants, changes and deletions, and keeps what the person types', async ({ page, service }) => {
+    for (const id of [1, 2, 3]) await service.create({ id, name: `Live ${id}` })
+    await page.getByLabel('Search plants').fill('live')
+    await untilShown(page, [1, 2, 3])
+    await rowOf(page, 2).focus()
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Name: 2').fill('Live, as typed')
+    await untilStreams(service, 1, 'the page opens no stream')
+    await patchPlant(service, 1, { name: 'Live, but changed' })
+    await rowOf(page, 1).getByText('Live, but changed').waitFor()
+    await service.create({ id: 0, name: 'Live 0' })
+    await untilShown(page, [0, 1, 2, 3])
+    await service.send('DELETE', '/plants/3')
+    await service.send('DELETE', '/plants/2')
+    await rowOf(page, 3).waitFor({ state: 'detached' })
+    assert.equal(await page.getByLabel('Name: 2').inputValue(), 'Live, as typed')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+  })
 
-  inBrowser(
-    'leaves the person in the row, and in its editor, when a search that has begun is answered',
-    async (opened) => {
-      const { page, service } = opened
-      await service.store.importPlants(
-        Array.from({ length: 150 }, (_, i) => plant(BigInt(500 + i), `Stay ${i}`)),
-        'add',
-        TESTER,
-      )
-      await page.getByLabel('Search plants').fill('stay')
-      await rowOf(page, 500).waitFor()
-      for (const [q, act] of [
-        ['sta', () => page.keyboard.press('Enter')],
-        ['st', () => page.keyboard.type(', as typed')],
-      ] as const) {
-        const answer = await holdAnswers(page, new RegExp(`plants\\?.*q=${q}&`), 'GET')
-        const asked = page.waitForRequest(new RegExp(`plants\\?.*q=${q}&`))
-        await page.getByLabel('Search plants').fill(q)
-        const answered = page.waitForResponse(async (response) => response.request() === (await asked))
-        await asked
-        if (q === 'sta') await rowOf(page, 501).focus()
-        else await page.getByLabel('Name: 501').focus()
-        answer()
-        await (await answered).finished()
-        await frames(page)
-        await act()
-      }
-      assert.equal(await page.getByLabel('Name: 501').inputValue(), 'Stay 1, as typed')
-      await page.getByRole('button', { name: 'Cancel' }).click()
-    },
-  )
+  inBrowser('leaves the person in the row, and in its editor, when a search is answered', async ({ page, service }) => {
+    await fill(service, 500, 150, 'Stay')
+    await page.getByLabel('Search plants').fill('stay')
+    await rowOf(page, 500).waitFor()
+    for (const [q, act] of [
+      ['sta', () => page.keyboard.press('Enter')],
+      ['st', () => page.keyboard.type(', as typed')],
+    ] as const) {
+      const answer = await holdAnswers(page, new RegExp(`plants\\?.*q=${q}&`))
+      const asked = page.waitForRequest(new RegExp(`plants\\?.*q=${q}&`))
+      await page.getByLabel('Search plants').fill(q)
+      const answered = page.waitForResponse(async (response) => response.request() === (await asked))
+      await asked
+      if (q === 'sta') await rowOf(page, 501).focus()
+      else await page.getByLabel('Name: 501').focus()
+      answer()
+      await (await answered).finished()
+      await frames(page)
+      await act()
+    }
+    assert.equal(await page.getByLabel('Name: 501').inputValue(), 'Stay 1, as typed')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+  })
 
-  inBrowser(
-    'has one stream for all tabs, and none while all are hidden',
-    async ({ page, service, context, address }) => {
-      await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
-      const second = await context.newPage()
-      await second.goto(`${address}#token=${await page.evaluate<string>(`sessionStorage.getItem('plantstore-token')`)}`)
-      await second.getByLabel('Search plants').fill('tabs')
-      await second.getByText('No plant matches.').waitFor()
-      await page.getByLabel('Search plants').fill('tabs')
-      await page.getByText('No plant matches.').waitFor()
-      await service.create({ id: 50, name: 'Tabs' })
-      await rowOf(page, 50).waitFor()
-      await rowOf(second, 50).waitFor()
-      assert.equal(await streamsOf(service), 1)
-      await page.evaluate(hide(true))
-      await untilHolds(async () => (await streamsOf(service)) === 1, 'the other tab opens no stream')
-      await second.evaluate(hide(true))
-      await untilHolds(async () => (await streamsOf(service)) === 0, 'hidden tabs keep a stream')
-      await service.create({ id: 51, name: 'Tabs' })
-      await page.evaluate(hide(false))
-      await rowOf(page, 51).waitFor()
-      await second.close()
-    },
-  )
+  inBrowser('has one stream for all tabs, none while all are hidden', async ({ page, service, context, address }) => {
+    await untilStreams(service, 1, 'the page opens no stream')
+    const second = await context.newPage()
+    await second.goto(`${address}#token=${await page.evaluate<string>(`sessionStorage.getItem('plantstore-token')`)}`)
+    await second.getByLabel('Search plants').fill('tabs')
+    await second.getByText('No plant matches.').waitFor()
+    await page.getByLabel('Search plants').fill('tabs')
+    await page.getByText('No plant matches.').waitFor()
+    await service.create({ id: 50, name: 'Tabs' })
+    await rowOf(page, 50).waitFor()
+    await rowOf(second, 50).waitFor()
+    assert.equal(await streamsOf(service), 1)
+    await hide(page, true)
+    await untilStreams(service, 1, 'the other tab opens no stream')
+    await hide(second, true)
+    await untilStreams(service, 0, 'hidden tabs keep a stream')
+    await service.create({ id: 51, name: 'Tabs' })
+    await hide(page, false)
+    await rowOf(page, 51).waitFor()
+    await second.close()
+  })
 
   inBrowser('shows what changed between two streams', async ({ page, service }) => {
     await page.clock.install()
     await page.reload()
     await page.getByLabel('Search plants').fill('gap')
     await page.getByText('No plant matches.').waitFor()
-    await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
+    await untilStreams(service, 1, 'the page opens no stream')
     // Before the burst: the page opens the next stream after 10 s, which may pass here on a busy machine.
-    const begin = await holdAnswers(page, '**/changes?*', 'GET')
+    const begin = await holdAnswers(page, '**/changes?*')
     const asked = page.waitForRequest('**/changes?*')
-    const many = Array.from({ length: 400 }, (_, i) => plant(BigInt(10_000 + i), 'Burst'))
-    await service.store.importPlants(many, 'add', TESTER)
-    await untilHolds(async () => (await streamsOf(service)) === 0, 'the page follows each of many changes')
+    await fill(service, 10_000, 400, 'Burst')
+    await untilStreams(service, 0, 'the page follows each of many changes')
     await page.clock.fastForward(10_000)
     await asked
     await page.clock.fastForward(5000)
@@ -137,11 +111,7 @@ suite('the page, while others change plants,', () => {
   })
 
   inBrowser('shows what changed before its stream began', async ({ page, service }) => {
-    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-    await page.context().route('**/changes?*', async (route) => {
-      await begun
-      await route.continue()
-    })
+    const begin = await holdAnswers(page, '**/changes?*')
     await page.reload()
     await page.getByLabel('Search plants').fill('early')
     await page.getByText('No plant matches.').waitFor()
@@ -150,14 +120,12 @@ suite('the page, while others change plants,', () => {
     await rowOf(page, 70).waitFor()
   })
 
-  inBrowser('shows no plant twice that it reads for the person and for a change of others at once', async (opened) => {
-    const { page, service } = opened
-    const many = Array.from({ length: 230 }, (_, i) => plant(BigInt(20_000 + i), 'Once'))
-    await service.store.importPlants(many, 'add', TESTER)
+  inBrowser('shows no plant twice that it reads for the person and for others at once', async ({ page, service }) => {
+    await fill(service, 20_000, 230, 'Once')
     await page.reload()
     await page.getByLabel('Search plants').fill('once')
     await rowOf(page, 20_099).waitFor()
-    await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
+    await untilStreams(service, 1, 'the page opens no stream')
     const [reread, scrolled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await intercept(page, /plants\?.*limit=/, async (route) => {
       await (route.request().url().includes('cursor=') ? scrolled : reread).promise
@@ -192,111 +160,58 @@ suite('the page, while others change plants,', () => {
     await page.getByText('That is all.').waitFor()
   })
 
-  inBrowser(
-    'keeps what a person has saved and deleted since a reading began whose answer comes later',
-    async (opened) => {
-      const { page, service } = opened
-      for (const id of [30, 31]) await service.create({ id, name: `Late ${id}` })
-      await page.getByLabel('Search plants').fill('late')
-      await until(page, shows([30, 31]))
-      await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
-      const [read, saved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-      let isFirst = true
-      await intercept(page, /plants\?(?!.*count=).*limit=/, async (route) => {
-        // The next reading, which knows better, does not come.
-        if (!isFirst) return
-        isFirst = false
-        const response = await route.fetch()
-        read.resolve()
-        await saved.promise
-        await route.fulfill({ response })
-      })
-      await service.create({ id: 32, name: 'Late 32' })
-      await read.promise
-      await rowOf(page, 30).getByRole('button', { name: 'Edit: 30' }).click()
-      await page.getByLabel('Name: 30').fill('Late, but saved')
-      await page.keyboard.press('Enter')
-      await page.getByText('Saved 30').waitFor()
-      await rowOf(page, 31).getByRole('button', { name: 'Delete: 31' }).click()
-      await page.getByText('Deleted 31').waitFor()
-      saved.resolve()
-      await until(page, shows([30, 32]))
-      await rowOf(page, 30).getByText('Late, but saved').waitFor()
-      await rowOf(page, 30).getByRole('button', { name: 'Delete: 30' }).click()
-      await page.getByText('Deleted 30').waitFor()
-    },
-  )
-
-  inBrowser('shows a plant that somebody has deleted and added again', async ({ page, service }) => {
-    await service.create({ id: 80, name: 'Back' })
-    await page.getByLabel('Search plants').fill('back')
-    await until(page, shows([80]))
-    await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
-    await service.send('DELETE', '/plants/80')
-    await rowOf(page, 80).waitFor({ state: 'detached' })
-    await service.create({ id: 80, name: 'Back again' })
-    await rowOf(page, 80).getByText('Back again').waitFor()
+  inBrowser('shows in its view that a plant is deleted, back, and changed meanwhile', async (opened) => {
+    const { page, service, address } = opened
+    await service.create({ id: 40, name: 'Gone' })
+    await page.goto(`${address}#/plant?id=40`)
+    await rowOf(page, 40).waitFor()
+    await untilStreams(service, 1, 'the page opens no stream')
+    await service.send('DELETE', '/plants/40')
+    await page.getByText('This plant was deleted.').waitFor()
+    await service.create({ id: 40, name: 'Found' })
+    await rowOf(page, 40).getByText('Found').waitFor()
+    await hide(page, true)
+    await untilStreams(service, 0, 'a hidden tab keeps a stream')
+    await patchPlant(service, 40, { name: 'Meanwhile' })
+    await hide(page, false)
+    await rowOf(page, 40).getByText('Meanwhile').waitFor()
   })
 
-  inBrowser(
-    'shows in its own view that a plant is deleted, is back, and has changed while the tab was hidden',
-    async (opened) => {
-      const { page, service, address } = opened
-      await service.create({ id: 40, name: 'Gone' })
-      await page.goto(`${address}#/plant?id=40`)
-      await rowOf(page, 40).waitFor()
-      await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
-      await service.send('DELETE', '/plants/40')
-      await page.getByText('This plant was deleted.').waitFor()
-      await service.create({ id: 40, name: 'Found' })
-      await rowOf(page, 40).getByText('Found').waitFor()
-      await page.evaluate(hide(true))
-      await untilHolds(async () => (await streamsOf(service)) === 0, 'a hidden tab keeps a stream')
-      await send(service, 'PATCH', '/plants/40', { name: 'Meanwhile' })
-      await page.evaluate(hide(false))
-      await rowOf(page, 40).getByText('Meanwhile').waitFor()
-    },
-  )
-
-  onPhone(
-    'shows the history of a plant and restores earlier states, also of a deleted one, by keyboard alone',
-    async ({ page, service }) => {
-      const id = 101
-      await service.create({ id, name: 'Hoya first', tag: 'old' })
-      await send(service, 'PATCH', `/plants/${id}`, { name: 'Hoya second', tag: null })
-      await send(service, 'PATCH', `/plants/${id}`, { name: 'Hoya third' })
-      await page.getByLabel('Search plants').fill('hoya third')
-      await until(page, shows([id]))
-      await pressOn(page, rowOf(page, id).getByRole('link', { name: String(id), exact: true }))
-      const history = page.getByRole('region', { name: 'History' })
-      await history.getByText('Added').waitFor()
-      assert.equal(await history.getByRole('listitem').count(), 3)
-      await assertAtBothSizes(page)
-      await pressOn(page, history.getByRole('button', { name: 'Restore: Hoya first' }))
-      await page.getByText(`Saved ${id}`).waitFor()
-      assert.equal((await service.send('GET', `/plants/${id}`)).body, `{"id":${id},"name":"Hoya first","tag":"old"}`)
-      await until(page, `document.querySelectorAll('.history li').length === 4`)
-      await service.send('DELETE', `/plants/${id}`)
-      await page.reload()
-      await history.getByText('Deleted').waitFor()
-      await assertAtBothSizes(page)
-      await pressOn(page, history.getByRole('button', { name: 'Restore: Hoya first' }).first())
-      await rowOf(page, id).waitFor()
-      assert.equal((await service.send('GET', `/plants/${id}`)).body, `{"id":${id},"name":"Hoya first","tag":"old"}`)
-    },
-  )
+  onPhone('shows the history of a plant, and restores earlier states, by keyboard alone', async ({ page, service }) => {
+    const id = 101
+    await service.create({ id, name: 'Hoya first', tag: 'old' })
+    await patchPlant(service, id, { name: 'Hoya second', tag: null })
+    await patchPlant(service, id, { name: 'Hoya third' })
+    await page.getByLabel('Search plants').fill('hoya third')
+    await untilShown(page, [id])
+    await pressOn(page, rowOf(page, id).getByRole('link', { name: String(id), exact: true }))
+    const history = page.getByRole('region', { name: 'History' })
+    await history.getByText('Added').waitFor()
+    assert.equal(await history.getByRole('listitem').count(), 3)
+    await pressOn(page, history.getByRole('button', { name: 'Restore: Hoya first' }))
+    await page.getByText(`Saved ${id}`).waitFor()
+    assert.deepEqual(await stored(service, id), ['101 Hoya first (old)'])
+    await until(page, `document.querySelectorAll('.history li').length === 4`)
+    await service.send('DELETE', `/plants/${id}`)
+    await page.reload()
+    await history.getByText('Deleted').waitFor()
+    await assertAtBothSizes(page)
+    await pressOn(page, history.getByRole('button', { name: 'Restore: Hoya first' }).first())
+    await rowOf(page, id).waitFor()
+    assert.deepEqual(await stored(service, id), ['101 Hoya first (old)'])
+  })
 
   inBrowser('overwrites nobody while it restores', async ({ page, service, address }) => {
     await service.create({ id: 200, name: 'Contested' })
-    await send(service, 'PATCH', '/plants/200', { name: 'Contested, later' })
+    await patchPlant(service, 200, { name: 'Contested, later' })
     await page.goto(`${address}#/plant?id=200`)
     await page.getByRole('button', { name: 'Restore: Contested' }).waitFor()
     await intercept(page, '**/plants/200', async (route) => {
-      if (route.request().method() === 'PATCH') await send(service, 'PATCH', '/plants/200', { name: 'Theirs' })
+      if (route.request().method() === 'PATCH') await patchPlant(service, 200, { name: 'Theirs' })
       await route.continue()
     })
     await page.getByRole('button', { name: 'Restore: Contested' }).click()
     await page.getByText('“Restore: 200” failed. Somebody has changed or deleted it meanwhile.').waitFor()
-    assert.equal((await service.send('GET', '/plants/200')).body, '{"id":200,"name":"Theirs"}')
+    assert.deepEqual(await stored(service, 200), ['200 Theirs'])
   })
 })

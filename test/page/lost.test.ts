@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { assertAtBothSizes } from '../support/accessible.ts'
-import { pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
-import { untilKept } from '../support/kept.ts'
-import { pageTests } from '../support/page.ts'
-import { intercept, NO_NETWORK } from '../support/page-network.ts'
-import { rowOf, untilShown } from '../support/page-plants.ts'
+import { openMenu, openTools, pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
+import { untilKept, untilPageKept } from '../support/kept.ts'
+import { hide, pageTests } from '../support/page.ts'
+import { holdAnswers, intercept, NO_NETWORK } from '../support/page-network.ts'
+import { line, loseNetwork, rename, rowOf, untilShown } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { until as untilHolds } from '../support/until.ts'
 
@@ -24,15 +24,9 @@ async function shown(page: Page, service: Service, name: string, ids: readonly n
   await untilShown(page, ids)
 }
 
-const setHidden = (page: Page, isHidden: boolean): Promise<void> =>
-  page.evaluate(`(() => {
-    Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} })
-    document.dispatchEvent(new Event('visibilitychange'))
-  })()`)
+const { inBrowser, onPhone } = pageTests({ expected: NO_NETWORK })
 
 suite('the page, while it has lost the service,', () => {
-  const { inBrowser, onPhone } = pageTests({ expected: NO_NETWORK })
-
   onPhone('greys plants of the search before, selects none, and goes on later', async ({ page, context, service }) => {
     const first = 200
     const names = [`Acer${first}`, `Betula${first}`] as const
@@ -57,7 +51,6 @@ suite('the page, while it has lost the service,', () => {
     assert.equal(await connection(page).innerText(), '')
     await selectAll(page).check()
     await page.getByText('1 plant selected', { exact: true }).waitFor()
-    await assertAtBothSizes(page)
   })
 
   inBrowser('says so in sight, and reads again by itself, pressed or seen', async ({ page, context, service }) => {
@@ -66,11 +59,15 @@ suite('the page, while it has lost the service,', () => {
     await page.reload()
     await shown(page, service, 'Carpinus', [300, 301])
     const tries = { count: 0 }
-    const lose = () =>
-      context.route(/\/health\/ready|\/plants|\/changes|\/tags/, (route) => {
+    const all = /\/health\/ready|\/plants|\/changes|\/tags/
+    const lose = async (search: string) => {
+      await context.route(all, (route) => {
         if (route.request().url().includes('/health/')) tries.count += 1
         return route.abort('internetdisconnected')
       })
+      await page.getByLabel('Search plants').fill(search)
+      await untilLost()
+    }
     const untilLost = async () => {
       const isLost = async () => {
         await page.clock.runFor(500)
@@ -79,87 +76,78 @@ suite('the page, while it has lost the service,', () => {
       await untilHolds(isLost, 'the page does not give up')
     }
     await intercept(page, '**/unused', (route) => route.continue())
-    await lose()
-    await page.getByLabel('Search plants').fill('Corylus')
-    await untilLost()
+    await lose('Corylus')
     const { count } = tries
     await page.clock.runFor(15_000)
     await untilHolds(() => tries.count > count, 'the page does not look again')
-    await context.unroute(/\/health\/ready|\/plants|\/changes|\/tags/)
+    await context.unroute(all)
     await untilHolds(async () => {
       await page.clock.runFor(1000)
       return rowOf(page, 302).isVisible()
     }, 'the page does not read again')
 
-    await lose()
-    await page.getByLabel('Search plants').fill('Carpinus')
-    await untilLost()
-    await setHidden(page, true)
+    await lose('Carpinus')
+    await hide(page, true)
     const { count: seen } = tries
     await page.clock.runFor(60_000)
     assert.ok(tries.count <= seen + 1, 'a hidden page looks again')
-    await context.unroute(/\/health\/ready|\/plants|\/changes|\/tags/)
-    await setHidden(page, false)
+    await context.unroute(all)
+    await hide(page, false)
     await untilShown(page, [300, 301])
 
-    await lose()
-    await page.getByLabel('Search plants').fill('Corylus')
-    await untilLost()
+    await lose('Corylus')
     await pressOn(page, connection(page).getByRole('button', { name: 'Try now' }))
     await connection(page).getByText(LOST).waitFor()
     await untilFocused(page, connection(page).getByRole('button', { name: 'Try now' }))
-    await context.unroute(/\/health\/ready|\/plants|\/changes|\/tags/)
+    await context.unroute(all)
     await page.keyboard.press('Enter')
     await rowOf(page, 302).waitFor()
     await connection(page).getByText(LOST).waitFor({ state: 'detached' })
   })
 
-  inBrowser(
-    'leaves the editor of a plant, and the form for one, where they are when the service answers again',
-    { remembers: SECRET },
-    async ({ page, service, address }) => {
-      await service.create({ id: 500, name: 'Erica' })
-      await page.goto(`${address}#/plant?id=500`)
-      await untilKept(page, 'Erica')
-      let state: 'lost' | 'held' | 'good' = 'good'
-      let asked = Promise.withResolvers<void>()
-      let answer = Promise.withResolvers<void>()
-      await intercept(page, /\/health\/ready|\/plants|\/changes|\/tags|\/tokens/, async (route) => {
-        if (state === 'lost') return route.abort('internetdisconnected')
-        if (state === 'held' && /\/plants\/50.$/.test(route.request().url())) {
-          asked.resolve()
-          await answer.promise
-        }
-        await route.continue()
-      })
-      for (const [id, seen] of [
-        [500, 'This is what this device has seen before'],
-        [501, 'This device has not seen the plant.'],
-      ] as const) {
-        state = 'lost'
-        await page.goto(`${address}#/plants`)
-        await page.getByRole('search').waitFor()
-        await page.goto(`${address}#/plant?id=${id}`)
-        await page.getByText(seen).waitFor()
-        await connection(page).getByText(LOST).waitFor()
-        if (id === 500) await pressOn(page, page.getByRole('button', { name: 'Edit: 500' }))
-        await tabTo(page, page.getByLabel('Name'))
-        await page.keyboard.press('End')
-        await page.keyboard.type(' carnea')
-        state = 'held'
-        await page.evaluate(`dispatchEvent(new Event('online'))`)
-        await asked.promise
-        await page.keyboard.type(' alba')
-        state = 'good'
-        answer.resolve()
-        await page.getByText(seen).waitFor({ state: 'detached' })
-        await page.keyboard.type('!')
-        assert.equal(await page.getByLabel('Name').inputValue(), `${id === 500 ? 'Erica' : ''} carnea alba!`)
-        asked = Promise.withResolvers()
-        answer = Promise.withResolvers()
+  inBrowser('leaves editors and forms as they are when it is back', { remembers: SECRET }, async (opened) => {
+    const { page, service, address } = opened
+    await service.create({ id: 500, name: 'Erica' })
+    await page.goto(`${address}#/plant?id=500`)
+    await untilKept(page, 'Erica')
+    let state: 'lost' | 'held' | 'good' = 'good'
+    let asked = Promise.withResolvers<void>()
+    let answer = Promise.withResolvers<void>()
+    await intercept(page, /\/health\/ready|\/plants|\/changes|\/tags|\/tokens/, async (route) => {
+      if (state === 'lost') return route.abort('internetdisconnected')
+      if (state === 'held' && /\/plants\/50.$/.test(route.request().url())) {
+        asked.resolve()
+        await answer.promise
       }
-    },
-  )
+      await route.continue()
+    })
+    for (const [id, seen] of [
+      [500, 'This is what this device has seen before'],
+      [501, 'This device has not seen the plant.'],
+    ] as const) {
+      state = 'lost'
+      await page.goto(`${address}#/plants`)
+      await page.getByRole('search').waitFor()
+      await page.goto(`${address}#/plant?id=${id}`)
+      await page.getByText(seen).waitFor()
+      await connection(page).getByText(LOST).waitFor()
+      if (id === 500) await pressOn(page, page.getByRole('button', { name: 'Edit: 500' }))
+      await tabTo(page, page.getByLabel('Name'))
+      await page.keyboard.press('End')
+      await page.keyboard.type(' carnea')
+      state = 'held'
+      await page.evaluate(`dispatchEvent(new Event('online'))`)
+      await asked.promise
+      await page.keyboard.type(' alba')
+      state = 'good'
+      answer.resolve()
+      await page.getByText(seen).waitFor({ state: 'detached' })
+      await page.keyboard.type('!')
+      assert.equal(await page.getByLabel('Name').inputValue(), `${id === 500 ? 'Erica' : ''} carnea alba!`)
+      asked = Promise.withResolvers()
+      answer = Promise.withResolvers()
+    }
+  })
 
   inBrowser('never acts on plants of another search', async ({ page, service }) => {
     await shown(page, service, 'Davidia', [400, 401])
@@ -169,7 +157,88 @@ suite('the page, while it has lost the service,', () => {
     await page.locator('.selection').waitFor({ state: 'detached' })
     await page.getByLabel('Select 410', { exact: true }).click()
     await page.getByText('1 plant selected', { exact: true }).waitFor()
-    await page.getByLabel('Search plants').fill('Davidia')
-    await page.getByText('1 plant selected (1 of them is not below)', { exact: true }).waitFor()
+  })
+})
+
+suite('the page says nothing before it knows it:', () => {
+  inBrowser('not that a plant has no changes, nor that there is no tag or plant', async (opened) => {
+    const { page, service, address } = opened
+    await service.create({ id: 1, name: 'Larix', tag: 'bed' })
+    const history = await holdAnswers(page, /\/history/)
+    await page.goto(`${address}#/plant?id=1`)
+    await history.untilHeld()
+    await page.getByRole('heading', { name: 'History' }).waitFor()
+    assert.equal(await page.getByText('The store keeps no change of it.').count(), 0)
+    history()
+    await page.locator('.history li').first().waitFor()
+
+    const tags = await holdAnswers(page, /\/tags/)
+    await page.goto(`${address}#/plants`)
+    await openTools(page)
+    await page.locator('summary', { hasText: 'Tags' }).click()
+    await tags.untilHeld()
+    assert.equal(await page.getByText('No plant has a tag.').count(), 0)
+    tags()
+    await page.getByLabel(/^bed/).first().waitFor()
+
+    const plants = await holdAnswers(page, /\/plants\?/)
+    await page.goto(`${address}#/labels`)
+    await plants.untilHeld()
+    await page.getByRole('heading', { name: 'Labels' }).first().waitFor()
+    assert.equal(await page.getByText('No plant matches').count(), 0)
+    plants()
+    await page.getByLabel('Larix').first().waitFor()
+  })
+
+  inBrowser('not that nothing waits, where a change does', async ({ page, context, service, address }) => {
+    await service.create({ id: 2, name: 'Ginkgo' })
+    await loseNetwork(page, 2)
+    await rename(page, 2, 'Ginkgo biloba')
+    await page.getByText('1 change waits on this device.').waitFor()
+    await context.route('**/plants/2', (route) => route.abort())
+    await context.setOffline(false)
+    const tab = await context.newPage()
+    await tab.goto(`${address}#token=${SECRET}`)
+    await rowOf(tab, 2).waitFor()
+    // Another tab is writing for as long as this takes.
+    await page.evaluate(`new Promise((done) => {
+        globalThis.isWriting = true
+        indexedDB.open('plantstore').onsuccess = ({ target: { result: kept } }) => {
+          const store = kept.transaction('waiting', 'readwrite').objectStore('waiting')
+          const goOn = () => {
+            done()
+            if (isWriting) store.count().onsuccess = goOn
+          }
+          goOn()
+        }
+      })`)
+    await tab.goto(`${address}#/waiting`)
+    await tab.reload()
+    await tab.getByRole('heading', { name: 'Changes that wait' }).waitFor()
+    assert.equal(await tab.getByText('Nothing waits.').count(), 0)
+    await page.evaluate('isWriting = false')
+    await tab.getByText('2 Ginkgo biloba').waitFor()
+  })
+
+  inBrowser('not that its script does not load, while a slow network brings it', async ({ page, address }) => {
+    const script = await holdAnswers(page, '**/page/page.js')
+    await page.goto(`${address}docs`)
+    void page.goto(address, { waitUntil: 'commit' })
+    await script.untilHeld()
+    const text = page.locator('#not-loaded p')
+    await page.getByRole('progressbar').waitFor()
+    // Its style may come after it.
+    await text.waitFor({ state: 'hidden' })
+    await text.evaluate((shown) => shown.getAnimations()[0]?.finish())
+    await text.waitFor({ state: 'visible' })
+    script()
+    await text.waitFor({ state: 'detached' })
+  })
+
+  inBrowser('but that it opens without a network, once it does', { serviceWorkers: 'allow' }, async ({ page }) => {
+    await page.getByRole('button', { name: 'Remember on this device' }).click()
+    await untilPageKept(page)
+    await openMenu(page)
+    await line(page, 'This device keeps the page, and shows the plants')
   })
 })

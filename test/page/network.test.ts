@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
+import type { Locator, Page, Request } from 'playwright-core'
 import { openTools, openView, pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
+import { untilPageKept } from '../support/kept.ts'
 import { untilCount } from '../support/labels.ts'
 import { type Opened, PHONE, pageTests } from '../support/page.ts'
+import { choose } from '../support/page-files.ts'
 import { holdAnswers, intercept, NO_NETWORK, withoutWaits } from '../support/page-network.ts'
-import { rowOf, storedPlant } from '../support/page-plants.ts'
+import { addPlant, nothingWaits, rename, rowOf, stored } from '../support/page-plants.ts'
+import { FOREIGN, type Foreign, Portal } from '../support/portal.ts'
+import { SECRET } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 /** Creates a plant for the test, and opens the page with a clock that the test moves. */
 async function withPlant({ page, service }: Opened, id: number, name: string): Promise<void> {
@@ -16,27 +22,12 @@ async function withPlant({ page, service }: Opened, id: number, name: string): P
   await untilCount(page.locator('[role=row][data-id]'), 1)
 }
 
-suite('the page with a slow network, or none', () => {
-  const { inBrowser, onPhone } = pageTests()
+const { inBrowser, onPhone } = pageTests()
 
-  inBrowser('loses no text that is typed while the service works', async (opened) => {
+suite('the page with a slow network, or none', () => {
+  inBrowser('loses no text of an edit that is typed while the service works', async (opened) => {
     const { page, service } = opened
     await withPlant(opened, 501, 'Nyssa')
-    await page.getByRole('button', { name: 'Add a plant' }).click()
-    const name = page.getByLabel('Name', { exact: true })
-    await page.getByRole('button', { name: 'Change the id' }).click()
-    await page.getByLabel('Id', { exact: true }).fill('502')
-    await name.fill('Nyssa sinensis')
-    const add = await holdAnswers(page, '**/plants', 'POST')
-    await name.press('Enter')
-    await page.getByRole('button', { name: 'Add…' }).waitFor()
-    await page.getByLabel('Id', { exact: true }).fill('503')
-    await name.fill('Nyssa aquatica')
-    add()
-    await page.getByText('Added 502 Nyssa sinensis').waitFor()
-    assert.equal(await name.inputValue(), 'Nyssa aquatica')
-    await name.press('Enter')
-    await page.getByText('Added 503 Nyssa aquatica').waitFor()
     await rowOf(page, 501).getByRole('button', { name: 'Edit: 501' }).click()
     const field = page.getByLabel('Name: 501')
     await field.fill('Nyssa sylvatica')
@@ -47,10 +38,10 @@ suite('the page with a slow network, or none', () => {
     save()
     await page.getByText('Saved 501').waitFor()
     assert.equal(await field.inputValue(), 'Nyssa sylvatica ‘Sheffield Park’')
-    assert.deepEqual(await storedPlant(service, 501), { id: 501, name: 'Nyssa sylvatica' })
+    assert.deepEqual(await stored(service, 501), ['501 Nyssa sylvatica'])
     await field.press('Enter')
     await field.waitFor({ state: 'detached' })
-    assert.deepEqual(await storedPlant(service, 501), { id: 501, name: 'Nyssa sylvatica ‘Sheffield Park’' })
+    assert.deepEqual(await stored(service, 501), ['501 Nyssa sylvatica ‘Sheffield Park’'])
   })
 
   inBrowser('keeps the focus and the text of an edit when the answer of a search replaces the rows', async (opened) => {
@@ -88,7 +79,7 @@ suite('the page with a slow network, or none', () => {
     await rowOf(page, 511).waitFor({ state: 'detached' })
     await untilFocused(page, search)
     assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 1, 'the second key found it under way')
-    assert.equal(await storedPlant(service, 511), undefined)
+    assert.deepEqual(await stored(service, 511), [])
   })
 
   onPhone('reads and exports the table at a second attempt', async (opened) => {
@@ -115,33 +106,23 @@ suite('the page with a slow network, or none', () => {
     await untilFocused(page, page.locator('.foot'))
   })
 
-  inBrowser(
-    'keeps a sheet that it could not check, with its mapping and mode',
-    { expected: NO_NETWORK },
-    async ({ page, context }) => {
-      await page.clock.install()
-      await openView(page, 'Import')
-      const file = {
-        name: 'two.csv',
-        mimeType: 'text/csv',
-        buffer: Buffer.from('id,a,b\n601,Vitis,x\n602,Weigela,y\n'),
-      }
-      await page.getByLabel('Drop a spreadsheet here').setInputFiles(file)
-      await page.getByLabel('Name', { exact: true }).selectOption('a')
-      await page.getByLabel('Plants that exist').selectOption('update')
-      await context.setOffline(true)
-      await page.getByRole('button', { name: 'Check the file' }).click()
-      await withoutWaits(page, page.getByText('The service cannot be reached.'))
-      await context.setOffline(false)
-      await page.getByRole('link', { name: 'Plants', exact: true }).click()
-      await withoutWaits(page, page.getByText(/^(That is all|There are no plants yet)\.$/))
-      await openView(page, 'Import')
-      assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '1')
-      assert.equal(await page.getByLabel('Plants that exist').inputValue(), 'update')
-      // The service has answered meanwhile, so the check goes on by itself.
-      await withoutWaits(page, page.getByText('Added: 2'))
-    },
-  )
+  inBrowser('keeps an unchecked sheet, its mapping and mode', { expected: NO_NETWORK }, async ({ page, context }) => {
+    await page.clock.install()
+    await choose(page, 'two.csv', Buffer.from('id,a,b\n601,Vitis,x\n602,Weigela,y\n'))
+    await page.getByLabel('Name', { exact: true }).selectOption('a')
+    await page.getByLabel('Plants that exist').selectOption('update')
+    await context.setOffline(true)
+    await page.getByRole('button', { name: 'Check the file' }).click()
+    await withoutWaits(page, page.getByText('The service cannot be reached.'))
+    await context.setOffline(false)
+    await page.getByRole('link', { name: 'Plants', exact: true }).click()
+    await withoutWaits(page, page.getByText(/^(That is all|There are no plants yet)\.$/))
+    await openView(page, 'Import')
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '1')
+    assert.equal(await page.getByLabel('Plants that exist').inputValue(), 'update')
+    // The service has answered meanwhile, so the check goes on by itself.
+    await withoutWaits(page, page.getByText('Added: 2'))
+  })
 
   inBrowser('keeps chosen labels, and saves them without a network', { expected: NO_NETWORK }, async (opened) => {
     const { page, context } = opened
@@ -162,5 +143,131 @@ suite('the page with a slow network, or none', () => {
     await context.setOffline(false)
     await page.getByRole('button', { name: 'Reserve ids' }).click()
     await page.getByText('22 labels', { exact: true }).waitFor()
+  })
+})
+
+const HELD_UP = 'This network asks for a sign-in of its own.'
+const PAGE = FOREIGN['a portal with a page and 200'] as Foreign
+/** A page that the device keeps, whatever Chromium says of a worker that it does not get. */
+const KEPT = { serviceWorkers: 'allow', token: null, expected: /worker|index.html|Failed|Uncaught/ } as const
+
+const line = (page: Page): Locator => page.locator('.connection')
+
+/** Notes each text of the line about the connection from now on. */
+const noteLine = (page: Page): Promise<void> =>
+  page.evaluate(`(() => {
+    const line = document.querySelector('.connection')
+    globalThis.noted = []
+    new MutationObserver(() => noted.push(line.innerText)).observe(line, { subtree: true, childList: true, characterData: true })
+  })()`)
+
+suite('the page in a network that asks for a sign-in of its own', () => {
+  for (const [name, holdsUp] of [
+    ['a portal with a page and 200', () => true],
+    ['another program with JSON', () => true],
+    ['a redirect to a portal', (_method, path) => !path.startsWith('/health/')],
+  ] as const satisfies readonly (readonly [string, Portal['holdsUp']])[]) {
+    inBrowser(`keeps every change until the service itself has it: ${name}`, async ({ page, service, t }) => {
+      const portal = await Portal.start(t, service.port)
+      portal.holdsUp = holdsUp
+      const at = 100 * service.port + Object.keys(FOREIGN).indexOf(name) * 10
+      const [kept, deleted, added] = [at, at + 1, at + 2] as const
+      await service.create({ id: kept, name: 'Acer' })
+      await service.create({ id: deleted, name: 'Betula' })
+      await page.clock.install()
+      await page.goto(`${portal.address}/#token=${SECRET}`)
+      await rowOf(page, kept).waitFor()
+      portal.answer = FOREIGN[name]
+      const open = new Set<Request>()
+      page.on('request', (request) => open.add(request))
+      page.on('requestfinished', (request) => open.delete(request))
+      page.on('requestfailed', (request) => open.delete(request))
+
+      await rename(page, kept, 'Acer rubrum')
+      await page.getByText('1 change waits on this device.').waitFor()
+      await withoutWaits(page, line(page).getByRole('button', { name: 'Try now' }))
+      await line(page).getByText(HELD_UP).waitFor()
+      await noteLine(page)
+      await rowOf(page, deleted).press('Delete')
+      await page.getByText('2 changes wait on this device.').waitFor()
+      await addPlant(page, 'Cornus', added)
+      await page.getByText('3 changes wait on this device.').waitFor()
+      for (let looks = 0; looks < 3; looks++) {
+        const { asked } = portal
+        const looksAgain = async () => {
+          // The clock would end a request that is under way.
+          if (open.size === 0) await page.clock.runFor(1000)
+          return portal.asked > asked
+        }
+        await until(looksAgain, () => `the page looks no more, with ${[...open].map((request) => request.url())}`)
+      }
+      await until(() => open.size === 0, 'a request of the page stays open')
+      await line(page).getByText(HELD_UP).waitFor()
+      assert.deepEqual(await page.evaluate('noted'), [], 'the line comes and goes')
+      assert.deepEqual(await stored(service, kept), [`${kept} Acer`])
+
+      portal.answer = undefined
+      await page.clock.runFor(8000)
+      await page.getByText('3 changes wait on this device.').waitFor({ state: 'detached' })
+      await nothingWaits(page)
+      assert.equal(await line(page).innerText(), '')
+      assert.deepEqual(await stored(service, kept, deleted, added), [`${kept} Acer rubrum`, `${added} Cornus`])
+    })
+  }
+
+  inBrowser('says that nothing was revoked or imported, lets a change of many wait', async ({ page, service, t }) => {
+    const portal = await Portal.start(t, service.port)
+    const { token } = await service.issueToken(['plants:read'])
+    await service.create({ id: 1, name: 'Ficus' })
+    await page.clock.install()
+    await page.goto(`${portal.address}/#token=${SECRET}`)
+    await page.getByLabel('Select 1', { exact: true }).check()
+    await page.getByRole('button', { name: 'Delete', exact: true }).first().click()
+    const really = page.getByRole('dialog').getByRole('button', { name: /^Delete/ })
+    await really.waitFor()
+    portal.answer = PAGE
+    await really.click()
+    await withoutWaits(page, page.getByText('1 change waits on this device.'))
+    await line(page).getByText(HELD_UP).waitFor()
+    assert.deepEqual(await stored(service, 1), ['1 Ficus'])
+    portal.answer = undefined
+    await page.clock.runFor(8000)
+    await nothingWaits(page)
+    assert.deepEqual(await stored(service, 1), [])
+    await openView(page, 'Tokens')
+    await page.getByRole('button', { name: `Revoke: a test (${token.id})` }).click()
+    portal.answer = PAGE
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click()
+    await withoutWaits(page, page.getByText(`“Revoke: a test” failed. ${HELD_UP}`))
+    portal.answer = undefined
+    await choose(page, 'a.csv', Buffer.from('id,name\n2,Fagus\n'))
+    portal.answer = PAGE
+    await page.getByRole('button', { name: 'Check the file' }).click()
+    await withoutWaits(page, page.locator('main').getByText(HELD_UP))
+    portal.answer = undefined
+    // The check goes on by itself.
+    await withoutWaits(page, page.getByText('Added: 1'))
+  })
+
+  inBrowser('keeps no page of another program, and leaves caches of others', KEPT, async ({ page, service, t }) => {
+    const portal = await Portal.start(t, service.port)
+    await page.goto(`${portal.address}/openapi.json`)
+    const own = `plantstore ${portal.address}/ old`
+    await page.evaluate(`Promise.all(['another app', '${own}'].map((name) => caches.open(name))).then(() => {})`)
+    let starts = 0
+    portal.holdsUp = (_method, path) => path === '/' && ++starts > 1
+    portal.answer = PAGE
+    await page.goto(`${portal.address}/#token=${SECRET}`)
+    await until(() => starts > 1, 'the device asks for no page to keep')
+    await until(
+      async () => (await page.evaluate(`caches.keys().then((names) => names.length)`)) === 3,
+      'the device keeps nothing',
+    )
+    assert.equal(await page.evaluate(`caches.match('${portal.address}/').then((found) => found?.url)`), undefined)
+    portal.answer = undefined
+    await page.reload()
+    await untilPageKept(page)
+    const names = await page.evaluate<string[]>('caches.keys()')
+    assert.ok(names.includes('another app') && !names.includes(own) && names.length === 2, names.join())
   })
 })

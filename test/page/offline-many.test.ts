@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import { assertAtBothSizes } from '../support/accessible.ts'
-import { pressAction, pressOn, signOver } from '../support/by-keyboard.ts'
+import { pressAction, pressOn, signIn, signOver } from '../support/by-keyboard.ts'
 import { untilKept } from '../support/kept.ts'
 import { pageTests } from '../support/page.ts'
 import { changesOf, intercept, NO_NETWORK } from '../support/page-network.ts'
-import { dialogOf, fill, line, nothingWaits, patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
+import {
+  dialogOf,
+  fill,
+  line,
+  nothingWaits,
+  patchPlant,
+  rename,
+  rowOf,
+  stored,
+  untilSent,
+} from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
-import { untilRefused } from '../support/tokens.ts'
+import { lockOut } from '../support/tokens.ts'
 
 interface Listed {
   readonly title?: string
@@ -35,9 +45,7 @@ suite('changes of many plants without a network', () => {
     await line(page, '2 changes wait on this device.')
     for (const id of [0, 1, 2, 4].map((i) => first + i)) await page.getByLabel(`Select ${id}`, { exact: true }).click()
     await pressAction(page, 'Set tag', 'Shift+Tab')
-    await dialogOf(page)
-      .getByText('The service does not answer. This change waits on the device until it does.')
-      .waitFor()
+    await line(dialogOf(page), 'The service does not answer. This change waits on the device until it does.')
     await page.getByLabel('Tag', { exact: true }).fill(tag)
     await assertAtBothSizes(page)
     await dialogOf(page).getByRole('button', { name: 'Change 4 plants' }).click()
@@ -66,15 +74,14 @@ suite('changes of many plants without a network', () => {
     await line(page, 'Others have changed 2 plants meanwhile')
     await pressOn(page, page.getByRole('button', { name: `Decide: ${title}` }))
     await dialogOf(page).getByText('Others have changed 2 plants meanwhile').waitFor()
-    await assertAtBothSizes(page)
     await pressOn(page, dialogOf(page).getByRole('button', { name: 'Save my versions' }))
     await nothingWaits(page)
-    assert.deepEqual(await Promise.all([0, 1, 2, 3, 4].map((i) => storedPlant(service, first + i))), [
-      { id: first, name: `${word} 0`, tag },
-      { id: first + 1, name: `${word} 1`, tag },
-      { id: first + 2, name: `${word} 2`, tag },
-      { id: first + 3, name: `${word} nigra`, tag: 'old' },
-      { id: first + 4, name: `${word} alba`, tag },
+    assert.deepEqual(await stored(service, ...[0, 1, 2, 3, 4].map((i) => first + i)), [
+      '1000 Hosta 0 (bed)',
+      '1001 Hosta 1 (bed)',
+      '1002 Hosta 2 (bed)',
+      '1003 Hosta nigra (old)',
+      '1004 Hosta alba (bed)',
     ])
     const [action, ...others] = await actionsOf(service, title)
     assert.deepEqual(others, [])
@@ -100,47 +107,49 @@ suite('changes of many plants without a network', () => {
     })
     await dialogOf(page).getByRole('button', { name: 'Change 2 plants' }).click()
     await line(page, '2 plants wait on this device until the service answers.')
-    await service.send('DELETE', `/tokens/${token.id}`)
-    await untilRefused(service, secret)
+    await dialogOf(page).waitFor({ state: 'detached' })
+    await rename(page, 6002, 'Phlox alba')
+    await line(page, '3 changes wait on this device.')
+    await lockOut(service, { secret, token })
     await answerAgain()
     await context.setOffline(false)
-    await page.getByLabel('Access token').fill(SECRET)
-    await page.keyboard.press('Enter')
-    await line(page, '2 changes wait on this device. 2 need your decision.')
-    await page.getByRole('link', { name: 'Show them' }).click()
-    const group = page.locator('.strange li')
-    await group.getByText(title).waitFor()
-    assert.equal(await group.count(), 1)
+    await page.getByLabel('Access token').waitFor()
+    await line(page, '3 changes wait on this device.')
     await assertAtBothSizes(page)
-    assert.deepEqual(await storedPlant(service, 6001), { id: 6001, name: 'Phlox 1', tag: 'old' })
+    await signIn(page, SECRET)
+    await line(page, '3 changes wait on this device. 3 need your decision.')
+    await page.getByRole('link', { name: 'Show them' }).click()
+    await line(page, `${token.name} has made 3 changes on this device.`)
+    const strange = page.locator('.strange li')
+    await line(strange, title)
+    await line(strange, 'before: Phlox 2')
+    assert.equal(await strange.count(), 2)
+    await assertAtBothSizes(page)
+    assert.deepEqual(await stored(service, 6001, 6002), ['6001 Phlox 1 (old)', '6002 Phlox 2 (old)'])
     await page.getByRole('button', { name: 'Send them with my token' }).click()
     await line(page, 'Nothing waits.')
-    for (const id of [6000, 6001]) assert.match((await service.send('GET', `/plants/${id}`)).body, /taken over/)
+    const sent = ['6000 Phlox 0 (taken over)', '6001 Phlox 1 (taken over)', '6002 Phlox alba (old)']
+    assert.deepEqual(await stored(service, 6000, 6001, 6002), sent)
     const updated = (await actionsOf(service, title)).map((action) => action.updated)
     assert.deepEqual(updated, [1, 1], 'each token has an action of its own')
   })
 
-  onPhone(
-    'change only the plants that the device has seen, which the page says, as all that match are not known',
-    { remembers: SECRET },
-    async ({ page, context, service }) => {
-      await fill(service, 5000, 130, 'Iris', 'wet')
-      await page.reload()
-      await page.getByLabel('Search plants').fill('Iris')
-      await rowOf(page, 5000).waitFor()
-      await untilKept(page, 'Iris 99')
-      await context.setOffline(true)
-      await page.getByLabel('Select all that match').check()
-      await pressAction(page, 'Remove tag')
-      await dialogOf(page).getByText('These are only the plants that this device has seen.').waitFor()
-      await assertAtBothSizes(page)
-      await dialogOf(page).getByRole('button', { name: 'Change 100 plants' }).click()
-      await line(page, '100 plants wait on this device until the service answers.')
-      await context.setOffline(false)
-      await nothingWaits(page)
-      const tags = (await service.plants()).filter(({ name }) => name.startsWith('Iris')).map(({ tag }) => tag)
-      assert.equal(tags.filter((tag) => tag === null).length, 100)
-      assert.equal(tags.filter((tag) => tag === 'wet').length, 30)
-    },
-  )
+  onPhone('change only plants that the device has seen', { remembers: SECRET }, async ({ page, context, service }) => {
+    await fill(service, 5000, 130, 'Iris', 'wet')
+    await page.reload()
+    await page.getByLabel('Search plants').fill('Iris')
+    await rowOf(page, 5000).waitFor()
+    await untilKept(page, 'Iris 99')
+    await context.setOffline(true)
+    await page.getByLabel('Select all that match').check()
+    await pressAction(page, 'Remove tag')
+    await dialogOf(page).getByText('These are only the plants that this device has seen.').waitFor()
+    await assertAtBothSizes(page)
+    await dialogOf(page).getByRole('button', { name: 'Change 100 plants' }).click()
+    await line(page, '100 plants wait on this device until the service answers.')
+    await untilSent(page)
+    const tags = (await service.plants()).filter(({ name }) => name.startsWith('Iris')).map(({ tag }) => tag)
+    assert.equal(tags.filter((tag) => tag === null).length, 100)
+    assert.equal(tags.filter((tag) => tag === 'wet').length, 30)
+  })
 })

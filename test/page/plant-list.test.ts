@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, mock, suite, test } from 'node:test'
 import fc from 'fast-check'
 import type * as Client from '../../client/src/index.ts'
-import { loadParts } from '../support/offline-queue.ts'
+import { loadParts } from '../support/page-parts.ts'
 import { holds } from '../support/property.ts'
 import { wholeFile } from '../support/whole-file.ts'
 

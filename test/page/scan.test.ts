@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
-import { openView, pressOn, signOut, tabTo, untilFocused } from '../support/by-keyboard.ts'
+import { assertAccessible, assertAtBothSizes } from '../support/accessible.ts'
+import { openView, pressOn, signOut, tabTo, typeLabel, untilFocused } from '../support/by-keyboard.ts'
 import { type FakeCamera, fakeCamera } from '../support/camera.ts'
 import { KEYBOARDS, pressAsScanner } from '../support/keyboards.ts'
-import { type Opened, PHONE, pageTests, until } from '../support/page.ts'
+import { hide, type Opened, PHONE, pageTests, until } from '../support/page.ts'
 import { intercept } from '../support/page-network.ts'
 import { codesIn } from '../support/pdf-pages.ts'
 import { SECRET } from '../support/service.ts'
@@ -147,7 +147,6 @@ suite('the page, for a person who scans labels,', () => {
       assert.equal(await page.getByRole('heading', { name: /^Plant/ }).count(), 0, 'the page takes the id unasked')
       assert.equal(await field.inputValue(), '')
       await assertAccessible(page)
-      await assertFits(page)
       await pressOn(page, accept, 'Enter', 'Shift+Tab')
       await heading(page, 8).waitFor()
       await untilFocused(page, field)
@@ -185,8 +184,7 @@ suite('the page, for a person who scans labels,', () => {
     await untilFocused(page, page.getByLabel('Name'))
     await page.keyboard.type('Dahlia merckii')
     assert.equal(await page.getByText('not added').count(), 0, 'its form is in sight')
-    await page.getByLabel('Id of a label').fill('8')
-    await page.keyboard.press('Enter')
+    await typeLabel(page, 8)
     await heading(page, 8).waitFor()
     await page.getByText('1 plant not added:').waitFor()
     await assertAtBothSizes(page)
@@ -240,15 +238,10 @@ suite('the page, for a person who scans labels,', () => {
     await page.reload()
     await open(opened)
     const untilOn = (count: number) => until(page, `streams.filter(({ active }) => active).length === ${count}`)
-    const hide = (isHidden: boolean) =>
-      page.evaluate(`{
-        Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} })
-        document.dispatchEvent(new Event('visibilitychange'))
-      }`)
     await untilOn(1)
-    await hide(true)
+    await hide(page, true)
     await untilOn(0)
-    await hide(false)
+    await hide(page, false)
     await untilOn(1)
     await page.getByText('Hold a label into the frame.').waitFor()
     await openView(page, 'Labels')
@@ -256,7 +249,7 @@ suite('the page, for a person who scans labels,', () => {
     await page.goBack()
     await untilOn(1)
     // Left before the browser has opened the camera.
-    await hide(true)
+    await hide(page, true)
     await page.evaluate(`{
       Object.defineProperty(document, 'hidden', { configurable: true, value: false })
       document.dispatchEvent(new Event('visibilitychange'))
@@ -279,8 +272,7 @@ suite('the page, for a person who scans labels,', () => {
 
   // What Chromium and ZXing say about it.
   const expected = /net::ERR_|ermissions policy|wasm|ArrayBuffer|Aborted/
-  onPhone('says what to do without the camera, or without the reader of codes', { expected }, async (opened) => {
-    const { page, address } = opened
+  onPhone('says what to do without the camera, or the reader of codes', { expected }, async ({ page, address }) => {
     const allow = await intercept(page, address, async (route) => {
       const response = await route.fetch()
       await route.fulfill({ response, headers: { ...response.headers(), 'permissions-policy': 'camera=()' } })
@@ -289,9 +281,7 @@ suite('the page, for a person who scans labels,', () => {
     await page.goto(`${address}#/scan`)
     await page.getByText('The browser does not let this page use the camera.').waitFor()
     await assertAccessible(page)
-    await assertFits(page)
-    await page.getByLabel('Id of a label').fill('8')
-    await page.keyboard.press('Enter')
+    await typeLabel(page, 8)
     await heading(page, 8).waitFor()
     await allow()
     for (const file of ['zxing.js', 'zxing_reader.wasm']) {
@@ -313,7 +303,6 @@ suite('the page, for a person who scans labels,', () => {
     await page.getByText('Browsers open the camera only on pages with https').waitFor()
     await page.getByRole('link', { name: 'https://plants.example/#/scan' }).waitFor()
     await assertAccessible(page)
-    await assertFits(page)
   })
 
   inBrowser('uses the reader of the browser if it has one for these codes, else ZXing', async (opened) => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
-import { openView, pressOn, signOut, signOver, untilFocused } from '../support/by-keyboard.ts'
+import { assertAccessible, assertAtBothSizes } from '../support/accessible.ts'
+import { openView, pressOn, signIn, signOut, signOver, untilFocused } from '../support/by-keyboard.ts'
 import { pageTests } from '../support/page.ts'
 import { intercept, NO_NETWORK, withoutWaits } from '../support/page-network.ts'
 import { SECRET } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
-import { untilRefused } from '../support/tokens.ts'
+import { lockOut } from '../support/tokens.ts'
 
 const FREE = { authorization: null }
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
@@ -14,6 +14,7 @@ const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 /** The token that the device remembers. */
 const STORED = `localStorage.getItem('plantstore-token')`
 const NO_LINK = 'The link does not sign you in; you are still signed in as the operator.'
+const REMEMBERED = { token: null, remembers: SECRET } as const
 
 const HELD_UP = 'This network asks for a sign-in of its own.'
 
@@ -26,27 +27,20 @@ suite('the files of the page at /', () => {
     const pictures = ['/page/icon.svg', '/page/icon-192.png']
     assert.deepEqual(files, ['/page/page.css', ...pictures, '/page/app.webmanifest', '/page/page.js'])
     assert.ok(!/<script(?![^>]*src=)|<style|\son\w+=/.test(page.body))
+    const get = (path: string, headers = {}) =>
+      service.send('GET', path, { ...FREE, headers: { Accept: `${BROWSER}, text/css`, ...headers } })
     for (const path of ['/', ...files]) {
-      const { status, headers } = await service.send('GET', path, {
-        ...FREE,
-        headers: { Accept: `${BROWSER}, text/css` },
-      })
+      const { status, headers } = await get(path)
       const policy = String(headers['content-security-policy'])
       assert.equal(status, 200, path)
       assert.match(policy, /^default-src 'none'/)
       // WebAssembly reads the codes of labels. No text becomes a script.
       assert.ok(!/https?:|\*|unsafe-/.test(policy.replace("script-src 'self' 'wasm-unsafe-eval';", '')), policy)
       assert.equal(headers['set-cookie'], undefined)
-      const again = await service.send('GET', path, {
-        ...FREE,
-        headers: { Accept: BROWSER, 'If-None-Match': String(headers.etag) },
-      })
-      assert.equal(again.status, 304, path)
+      assert.equal((await get(path, { 'If-None-Match': String(headers.etag) })).status, 304, path)
     }
-    const sizeOf = async (path: string): Promise<number> => {
-      const headers = { Accept: `${BROWSER}, text/css`, 'Accept-Encoding': 'gzip, deflate, br, zstd' }
-      return Number((await service.send('GET', path, { ...FREE, headers })).headers['content-length'])
-    }
+    const sizeOf = async (path: string): Promise<number> =>
+      Number((await get(path, { 'Accept-Encoding': 'gzip, deflate, br, zstd' })).headers['content-length'])
     const sizes = await Promise.all(['/', ...files].map(sizeOf))
     const languages = await Promise.all(['de', 'es', 'fr', 'nl'].map((name) => sizeOf(`/page/${name}.js`)))
     const size = sizes.reduce((sum, one) => sum + one) + Math.max(...languages)
@@ -58,8 +52,7 @@ suite('the page, for a person who signs in,', () => {
   const { inBrowser, onPhone } = pageTests()
 
   inBrowser('keeps a pasted token only in the tab', { token: null }, async ({ page, context, address }) => {
-    await page.getByLabel('Access token').fill(SECRET)
-    await page.keyboard.press('Enter')
+    await signIn(page, SECRET)
     await page.getByRole('search').waitFor()
     await page.reload()
     await page.getByRole('search').waitFor()
@@ -79,70 +72,61 @@ suite('the page, for a person who signs in,', () => {
     assert.ok(isSafe, asked.join(' '))
   })
 
-  inBrowser(
-    'loses no good token to a link with a wrong one, which leaves nothing in the address',
-    { token: null, remembers: SECRET },
-    async ({ page, context, address }) => {
-      const other = await context.newPage()
-      for (const [tab, token] of [
-        [page, 'wrong'],
-        [other, 'wrong'],
-        [page, '%E2%82%AC'],
-      ] as const) {
-        await tab.goto(`${address}#token=${token}`)
-        await tab.getByText(`${NO_LINK} The service does not know this token`).waitFor()
-        await tab.getByRole('search').waitFor()
-        assert.equal(tab.url(), `${address}#/`)
-        await tab.getByRole('button', { name: /^Dismiss: / }).click()
-      }
-      await page.goto(`${address}#token=`)
-      await page.waitForURL(`${address}#/`)
-      assert.equal(await page.evaluate(STORED), SECRET)
-      await other.close()
-      const third = await context.newPage()
-      await third.goto(address)
-      await third.getByRole('search').waitFor()
-    },
-  )
+  inBrowser('loses no good token to a wrong one of a link', REMEMBERED, async ({ page, context, address }) => {
+    const other = await context.newPage()
+    for (const [tab, token] of [
+      [page, 'wrong'],
+      [other, 'wrong'],
+      [page, '%E2%82%AC'],
+    ] as const) {
+      await tab.goto(`${address}#token=${token}`)
+      await tab.getByText(`${NO_LINK} The service does not know this token`).waitFor()
+      await tab.getByRole('search').waitFor()
+      assert.equal(tab.url(), `${address}#/`)
+      await tab.getByRole('button', { name: /^Dismiss: / }).click()
+    }
+    await page.goto(`${address}#token=`)
+    await page.waitForURL(`${address}#/`)
+    assert.equal(await page.evaluate(STORED), SECRET)
+    await other.close()
+    const third = await context.newPage()
+    await third.goto(address)
+    await third.getByRole('search').waitFor()
+  })
 
-  onPhone(
-    'asks before a link replaces the session, in the same tab and in another one',
-    { token: null, remembers: SECRET },
-    async ({ page, context, service, address }) => {
-      const { secret, token } = await service.issueToken(['plants:read', 'tokens'])
-      const dialog = page.getByRole('dialog', { name: 'Sign in as a test instead?' })
-      await openView(page, 'Tokens')
-      await page.getByLabel('What is the token for?').fill('a season')
-      await page.goto(`${address}#token=${secret}`)
-      await dialog.getByText('the new token that you have not created').waitFor()
-      assert.equal(page.url(), `${address}#/tokens`)
-      await assertAccessible(page)
-      await assertFits(page)
-      await page.keyboard.press('Escape')
-      await dialog.waitFor({ state: 'detached' })
-      assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'a season')
+  onPhone('asks before a link replaces the session, in the same tab and in another one', REMEMBERED, async (opened) => {
+    const { page, context, service, address } = opened
+    const { secret, token } = await service.issueToken(['plants:read', 'tokens'])
+    const dialog = page.getByRole('dialog', { name: 'Sign in as a test instead?' })
+    await openView(page, 'Tokens')
+    await page.getByLabel('What is the token for?').fill('a season')
+    await page.goto(`${address}#token=${secret}`)
+    await dialog.getByText('the new token that you have not created').waitFor()
+    assert.equal(page.url(), `${address}#/tokens`)
+    await assertAccessible(page)
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'a season')
 
-      const other = await context.newPage()
-      await other.goto(`${address}#token=${secret}`)
-      await other.getByRole('button', { name: 'Cancel' }).click()
-      await other.getByText('Signed in as the operator').waitFor()
-      await other.goto(`${address}#token=${secret}`)
-      await pressOn(other, other.getByRole('button', { name: 'Sign in with the link' }))
-      await other.getByText('Signed in as a test').waitFor()
-      await other.getByText('and remembers another one').waitFor()
-      assert.equal(await other.evaluate(STORED), SECRET, 'the device remembers what it has remembered')
+    const other = await context.newPage()
+    await other.goto(`${address}#token=${secret}`)
+    await other.getByRole('button', { name: 'Cancel' }).click()
+    await other.getByText('Signed in as the operator').waitFor()
+    await other.goto(`${address}#token=${secret}`)
+    await pressOn(other, other.getByRole('button', { name: 'Sign in with the link' }))
+    await other.getByText('Signed in as a test').waitFor()
+    await other.getByText('and remembers another one').waitFor()
+    assert.equal(await other.evaluate(STORED), SECRET, 'the device remembers what it has remembered')
 
-      await page.goto(`${address}#token=${secret}`)
-      await pressOn(page, dialog.getByRole('button', { name: 'Sign in with the link' }))
-      await page.getByText('Signed in as a test').waitFor()
-      assert.equal(await page.getByLabel('What is the token for?').inputValue(), '')
-      await service.send('DELETE', `/tokens/${token.id}`)
-      await untilRefused(service, secret)
-      await other.reload()
-      await other.getByText('The token of this tab was refused.').waitFor()
-      await other.getByText('Signed in as the operator').waitFor()
-    },
-  )
+    await page.goto(`${address}#token=${secret}`)
+    await pressOn(page, dialog.getByRole('button', { name: 'Sign in with the link' }))
+    await page.getByText('Signed in as a test').waitFor()
+    assert.equal(await page.getByLabel('What is the token for?').inputValue(), '')
+    await lockOut(service, { secret, token })
+    await other.reload()
+    await other.getByText('The token of this tab was refused.').waitFor()
+    await other.getByText('Signed in as the operator').waitFor()
+  })
 
   inBrowser('lets a link replace a token that is refused without a question', async ({ page, address, context }) => {
     await page.evaluate(`localStorage.setItem('plantstore-token', 'ps_revoked')`)
@@ -154,8 +138,6 @@ suite('the page, for a person who signs in,', () => {
 
   onPhone('offers to remember the token of a link on the device', async ({ page, context, address }) => {
     await page.getByText('Signed in until you close the tab.').waitFor()
-    await assertAccessible(page)
-    await assertFits(page)
     await pressOn(page, page.getByRole('button', { name: 'Not now' }))
     const remember = page.getByRole('button', { name: 'Remember on this device' })
     await remember.waitFor({ state: 'detached' })
@@ -172,42 +154,37 @@ suite('the page, for a person who signs in,', () => {
     }
   })
 
-  inBrowser(
-    'forgets no token because of an answer that is not from the service',
-    { token: null, remembers: SECRET },
-    async ({ page }) => {
-      for (const [status, headers, said, again] of [
-        // The page opens with what the device has seen, as without a network.
-        [401, { 'WWW-Authenticate': 'Basic realm="proxy"' }, HELD_UP, 'Try now'],
-        [403, {}, 'HTTP status 403.', 'Try again'],
-        [404, {}, 'HTTP status 404.', 'Try again'],
-      ] as const) {
-        const pass = await intercept(page, '**/tokens/self', (route) =>
-          route.fulfill({ status, headers, body: 'a proxy' }),
-        )
-        await page.reload()
-        await page.getByText(said).first().waitFor()
-        assert.equal(await page.evaluate(STORED), SECRET)
-        const button = page.getByRole('button', { name: again }).first()
-        await button.waitFor()
-        await pass()
-        const gone = page.getByText(said).first().waitFor({ state: 'detached' })
-        // What is held up also goes on by itself, and takes the button with it.
-        await Promise.any([button.click(), gone])
-        await page.getByRole('search').waitFor()
-        await gone
-      }
-      await intercept(page, '**/plants?*', (route) => route.fulfill({ status: 401, body: 'a proxy' }))
-      await page.getByLabel('Search plants').fill('rosa')
-      await page.getByText(HELD_UP).first().waitFor()
-      await page.getByText('Signed in as the operator').waitFor()
-    },
-  )
+  inBrowser('forgets no token because of an answer that is not from the service', REMEMBERED, async ({ page }) => {
+    for (const [status, headers, said, again] of [
+      // The page opens with what the device has seen, as without a network.
+      [401, { 'WWW-Authenticate': 'Basic realm="proxy"' }, HELD_UP, 'Try now'],
+      [403, {}, 'HTTP status 403.', 'Try again'],
+      [404, {}, 'HTTP status 404.', 'Try again'],
+    ] as const) {
+      const pass = await intercept(page, '**/tokens/self', (route) =>
+        route.fulfill({ status, headers, body: 'a proxy' }),
+      )
+      await page.reload()
+      await page.getByText(said).first().waitFor()
+      assert.equal(await page.evaluate(STORED), SECRET)
+      const button = page.getByRole('button', { name: again }).first()
+      await button.waitFor()
+      await pass()
+      const gone = page.getByText(said).first().waitFor({ state: 'detached' })
+      // What is held up also goes on by itself, and takes the button with it.
+      await Promise.any([button.click(), gone])
+      await page.getByRole('search').waitFor()
+      await gone
+    }
+    await intercept(page, '**/plants?*', (route) => route.fulfill({ status: 401, body: 'a proxy' }))
+    await page.getByLabel('Search plants').fill('rosa')
+    await page.getByText(HELD_UP).first().waitFor()
+    await page.getByText('Signed in as the operator').waitFor()
+  })
 
   inBrowser('refuses a pasted text that cannot be a token at once', { token: null }, async ({ page }) => {
     for (const wrong of ['ps_\u200b1', '€']) {
-      await page.getByLabel('Access token').fill(wrong)
-      await page.keyboard.press('Enter')
+      await signIn(page, wrong)
       await page.getByText('A token has only letters, digits').waitFor()
     }
   })
@@ -222,8 +199,7 @@ suite('the page, for a person who signs in,', () => {
   ] as const) {
     inBrowser(`shows what the scopes ${scopes.join(', ')} allow`, { token: null }, async ({ page, service }) => {
       const { secret } = await service.issueToken(scopes)
-      await page.getByLabel('Access token').fill(secret)
-      await page.keyboard.press('Enter')
+      await signIn(page, secret)
       await page.getByRole('navigation').waitFor()
       assert.deepEqual(await page.getByRole('navigation').getByRole('link').allInnerTexts(), shown)
       const mayAdd = scopes.some((scope) => scope === 'plants:write') && scopes.length > 1
@@ -256,7 +232,6 @@ suite('the page, for a person who signs in,', () => {
 
   onPhone('signs in and out by keyboard alone', { token: null }, async ({ page, address, context }) => {
     await untilFocused(page, page.getByLabel('Access token'))
-    await assertAtBothSizes(page)
     await page.keyboard.type('wrong')
     await page.keyboard.press('Enter')
     await page.getByText('The service does not know this token').waitFor()
@@ -276,25 +251,21 @@ suite('the page, for a person who signs in,', () => {
     assert.equal(await other.evaluate('localStorage.length + sessionStorage.length'), 0)
   })
 
-  onPhone(
-    'retries with the same token if the service is out of reach, also by itself',
-    { token: null, expected: NO_NETWORK },
-    async ({ page, context }) => {
-      await page.clock.install()
-      await page.getByLabel('Access token').fill(SECRET)
-      await page.getByLabel('Remember on this device').check()
-      await context.setOffline(true)
-      await page.getByRole('button', { name: 'Sign in' }).click()
-      await withoutWaits(page, page.getByText('The service cannot be reached.'))
-      await assertAccessible(page)
-      await assertFits(page)
-      const again = page.getByRole('button', { name: 'Try again' })
-      await pressOn(page, again)
-      await again.waitFor({ state: 'detached' })
-      await withoutWaits(page, again)
-      await context.setOffline(false)
-      await page.getByRole('search').waitFor()
-      assert.equal(await page.evaluate(STORED), SECRET)
-    },
-  )
+  onPhone('retries with the token, also by itself', { token: null, expected: NO_NETWORK }, async (opened) => {
+    const { page, context } = opened
+    await page.clock.install()
+    await page.getByLabel('Access token').fill(SECRET)
+    await page.getByLabel('Remember on this device').check()
+    await context.setOffline(true)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await withoutWaits(page, page.getByText('The service cannot be reached.'))
+    await assertAccessible(page)
+    const again = page.getByRole('button', { name: 'Try again' })
+    await pressOn(page, again)
+    await again.waitFor({ state: 'detached' })
+    await withoutWaits(page, again)
+    await context.setOffline(false)
+    await page.getByRole('search').waitFor()
+    assert.equal(await page.evaluate(STORED), SECRET)
+  })
 })

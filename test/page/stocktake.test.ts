@@ -11,6 +11,7 @@ import {
   signOut,
   signOver,
   tabTo,
+  typeLabel,
   undoFromNotice,
   untilFocused,
 } from '../support/by-keyboard.ts'
@@ -20,7 +21,7 @@ import { saved } from '../support/page-files.ts'
 import { intercept } from '../support/page-network.ts'
 import { holds } from '../support/property.ts'
 import { SECRET, type Service } from '../support/service.ts'
-import { untilRefused } from '../support/tokens.ts'
+import { lockOut } from '../support/tokens.ts'
 
 suite('what the device keeps of a stocktake', () => {
   test('is the whole stocktake, whichever ids its plants have', () => {
@@ -96,7 +97,6 @@ suite('the page, for a stocktake,', () => {
     await openTools(page)
     await pressOn(page, page.getByRole('link', { name: 'Count these plants' }))
     await page.getByText('Choose the plants that should be there.').waitFor()
-    await assertAtBothSizes(page)
     await pressOn(page, page.getByRole('button', { name: 'Begin with the plants that match' }))
     await page.getByText('0 of 6 plants there').waitFor()
     await count(page, 'Missing', 6)
@@ -131,7 +131,6 @@ suite('the page, for a stocktake,', () => {
     await page.keyboard.press('ControlOrMeta+A')
     await page.keyboard.press('Delete')
     await untilCount(rows(page), 3)
-    await assertAtBothSizes(page)
 
     const missing = page.getByRole('radio', { name: 'Missing 3' })
     await tabTo(page, missing, 'Shift+Tab')
@@ -168,7 +167,6 @@ suite('the page, for a stocktake,', () => {
     await pressAction(page, 'Set tag')
     await tabTo(page, page.getByLabel('Tag', { exact: true }))
     await page.keyboard.type('lost')
-    await assertAtBothSizes(page)
     await page.keyboard.press('Enter')
     await page.locator('.notice').getByText('Set the tag lost for 3 plants').waitFor()
     await rows(page).first().getByText('lost').waitFor()
@@ -191,8 +189,7 @@ suite('the page, for a stocktake,', () => {
     // Another client renames one missing plant and deletes another one meanwhile.
     await service.sendJson('PATCH', '/plants/300', { name: 'Acer palmatum' })
     await service.send('DELETE', '/plants/301')
-    await page.getByLabel('Id of a label').fill('302')
-    await page.keyboard.press('Enter')
+    await typeLabel(page, 302)
     await pressAction(page, 'Remove tag')
     await page.getByRole('button', { name: 'Change 4 plants' }).click()
     await page.locator('.notice').getByText('Removed the tag of 4 plants').waitFor()
@@ -228,19 +225,15 @@ suite('the page, for a stocktake,', () => {
     await second.locator('#search').waitFor()
     await second.goto(`${address}#/stocktake`)
     await second.getByText('1 of 6 plants there').waitFor()
-    await second.getByLabel('Id of a label').fill('401')
-    await second.keyboard.press('Enter')
+    await typeLabel(second, 401)
     await page.getByText('2 of 6 plants there').waitFor()
     await second.close()
 
-    await service.send('DELETE', `/tokens/${token.id}`)
-    await untilRefused(service, secret)
-    await page.getByLabel('Id of a label').fill('999999')
-    await page.keyboard.press('Enter')
+    await lockOut(service, { secret, token })
+    await typeLabel(page, 999999)
     await page.getByText('The token has expired or was revoked.').waitFor()
     await untilFocused(page, page.getByLabel('Access token'))
-    await page.keyboard.type(SECRET)
-    await page.keyboard.press('Enter')
+    await page.keyboard.type(`${SECRET}\n`)
     await page.getByText('2 of 6 plants there').waitFor()
     await count(page, 'Not expected', 1)
     await signOut(page)
@@ -250,7 +243,7 @@ suite('the page, for a stocktake,', () => {
     assert.equal(await page.evaluate(`Object.keys(localStorage).filter((key) => key.includes('stocktake')).length`), 0)
   })
 
-  onPhone('counts a search that has a name, which is saved, renamed and deleted by keyboard alone', async (opened) => {
+  onPhone('counts a named search, which is saved, renamed and deleted by keyboard', async (opened) => {
     const first = 700
     const { page, service, address } = opened
     await plant(service, first)
@@ -341,8 +334,7 @@ suite('the page, for a stocktake,', () => {
     await page.getByText('0 of 100,000 plants there').waitFor()
     await untilCount(rows(page), 200)
     for (const i of [5, 99_999]) {
-      await page.getByLabel('Id of a label').fill(String(1_000_000 + i))
-      await page.keyboard.press('Enter')
+      await typeLabel(page, 1_000_000 + i)
       await page.locator('.last').getByText(`Seedling ${i} is there.`).waitFor()
     }
     await page.reload()

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
+import { assertAccessible, assertAtBothSizes } from '../support/accessible.ts'
 import { openTools, pressOn, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { untilCount } from '../support/labels.ts'
 import { type Opened, PHONE, pageTests, until } from '../support/page.ts'
-import { intercept } from '../support/page-network.ts'
+import { holdAnswers, intercept } from '../support/page-network.ts'
 import { addRows, untilShown } from '../support/page-plants.ts'
 import { until as untilHolds } from '../support/until.ts'
 
@@ -32,13 +32,12 @@ async function fill({ service }: Opened): Promise<void> {
 }
 
 suite('the table of the page', () => {
-  const { inBrowser, onPhone } = pageTests()
+  const { inBrowser, onPhone } = pageTests({ begin: fill })
 
   // First in the file, while the store is empty.
-  onPhone('leads from an empty store to an import, a first plant and labels', async ({ page }) => {
+  onPhone('leads from an empty store to an import, a first plant and labels', { begin: null }, async ({ page }) => {
     await page.getByText('There are no plants yet.').waitFor()
     await assertAccessible(page)
-    await assertFits(page)
     for (const [name, view] of [
       ['Import a spreadsheet', 'import'],
       ['Print labels first', 'labels'],
@@ -60,9 +59,7 @@ suite('the table of the page', () => {
     await page.getByText('Import a spreadsheet').waitFor()
   })
 
-  inBrowser('searches as the person types, without case and accents, and keeps it in the address', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  inBrowser('searches as the person types, without case and accents, and keeps it in the address', async ({ page }) => {
     await page.getByLabel('Search plants').pressSequentially('AHRE tarax')
     await page.getByText('That is all.').waitFor()
     await untilCount(page.locator('[role=row][data-id]'), 1)
@@ -76,9 +73,7 @@ suite('the table of the page', () => {
     await page.getByText('No plant matches.').waitFor()
   })
 
-  inBrowser('finds a plant by its exact id, before those found by words', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  inBrowser('finds a plant by its exact id, before those found by words', async ({ page }) => {
     const [min, max, odd] = ENDS.map(String)
     const search = page.getByLabel('Search plants')
     for (const [text, ids] of [
@@ -110,9 +105,7 @@ suite('the table of the page', () => {
     await untilShown(page, ['9'])
   })
 
-  inBrowser('says so if a plant cannot be read by its id, and shows it at a second attempt', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  inBrowser('says so if a plant cannot be read by its id, and shows it at a second attempt', async ({ page }) => {
     const pass = await intercept(page, '**/plants/9003', (route) => route.fulfill({ status: 403, body: 'a proxy' }))
     await page.getByLabel('Search plants').fill('9003')
     await page.getByText('HTTP status 403.').waitFor()
@@ -121,11 +114,9 @@ suite('the table of the page', () => {
     await untilShown(page, ['9003'])
   })
 
-  inBrowser('shows a plant that is found by its id only once, however many pages have its words', async (opened) => {
-    const { page, service } = opened
+  inBrowser('shows a plant found by its id only once, however many pages have its words', async ({ page, service }) => {
     // So low that the first page lies outside the margin once the last plant is shown.
     await page.setViewportSize({ width: 1280, height: 500 })
-    await fill(opened)
     const rows = Array.from({ length: 150 }, (_, i) => JSON.stringify({ id: 77_000 + i, name: 'Zea 77149' }))
     await addRows(service, rows)
     await page.getByLabel('Search plants').fill('77149')
@@ -146,9 +137,7 @@ suite('the table of the page', () => {
     assert.ok(first.length === 150 || !last.includes('77149'), 'the second page repeats the plant')
   })
 
-  inBrowser('shows all plants again when the person clicks on Plants right after the last key', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  inBrowser('shows all plants again when the person clicks on Plants right after the last key', async ({ page }) => {
     const all = page.getByRole('link', { name: 'Plants', exact: true })
     await all.click()
     await page.waitForURL(/#\/plants$/)
@@ -159,32 +148,19 @@ suite('the table of the page', () => {
     await page.getByText(`End ${ENDS[0]}`).waitFor()
   })
 
-  inBrowser('leads where the person goes right after the last key, and not back to what was typed', async (opened) => {
-    await fill(opened)
-    const { page } = opened
+  inBrowser('leads where the person goes right after the last key, not back to the search', async ({ page }) => {
     await page.getByLabel('Search plants').fill('even')
     // The click writes what was typed, as does the clock, before the page hears of the new address.
     await page.evaluate(`location.hash = '#/stocktake?tag=odd'; document.body.click()`)
     await page.getByRole('heading', { name: 'Stocktake' }).waitFor()
   })
 
-  inBrowser('aborts a search at the next key, and never shows its answer', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  inBrowser('aborts a search at the next key, and never shows its answer', async ({ page }) => {
     const ended: string[] = []
     page.on('requestfailed', (request) => ended.push(request.url()))
-    // Holds the answer of the first search until the page shows that of the second.
-    let release = (): void => {}
-    const released = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    await intercept(page, /[?&]q=Plant%200000&/, async (route) => {
-      await released
-      await route.continue().catch(() => {})
-    })
-    const first = page.waitForRequest(/[?&]q=Plant%200000&/)
+    const release = await holdAnswers(page, /[?&]q=Plant%200000&/)
     await page.getByLabel('Search plants').fill('Plant 0000')
-    await first
+    await release.untilHeld()
     await page.getByLabel('Search plants').fill('Plant 00007')
     await untilCount(page.locator('[role=row][data-id]'), 1)
     release()
@@ -192,9 +168,7 @@ suite('the table of the page', () => {
     await untilHolds(() => ended.some((url) => /q=Plant%200000&/.test(url)), 'the first search is not aborted')
   })
 
-  onPhone('offers the tags that begin with the text of a search, by keyboard alone', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  onPhone('offers the tags that begin with the text of a search, by keyboard alone', async ({ page }) => {
     await page.getByLabel('Search plants').fill('AHR')
     const offer = page.getByRole('button', { name: 'Tag: Ähre (1)' })
     await offer.waitFor()
@@ -212,9 +186,7 @@ suite('the table of the page', () => {
     await page.getByText('Plant 00001', { exact: true }).waitFor()
   })
 
-  inBrowser('sorts by id and by name, ascending and descending, with exact ids', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  inBrowser('sorts by id and by name, ascending and descending, with exact ids', async ({ page }) => {
     const first = () => page.locator('[role=row][data-id] .id').first()
     await page.getByRole('button', { name: /^Id/ }).click()
     await until(page, `document.querySelector('[role=row][data-id] .id')?.textContent === '${ENDS[1]}'`)
@@ -228,9 +200,7 @@ suite('the table of the page', () => {
     await until(page, `document.querySelector('[role=row][data-id] .id')?.textContent === '${ENDS[2]}'`)
   })
 
-  inBrowser('shows names as text, never as HTML, and scripts from right to left in their direction', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  inBrowser('shows names as text, never as HTML, and each script in its direction', async ({ page }) => {
     await page.getByLabel('Search plants').fill('damascena')
     const name = page.locator('.name', { hasText: ARABIC })
     await name.waitFor()
@@ -243,9 +213,7 @@ suite('the table of the page', () => {
     assert.equal(await page.locator('main img').count(), 0)
   })
 
-  inBrowser('reads pages while the person scrolls, and keeps few rows in the document', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  inBrowser('reads pages while the person scrolls, and keeps few rows in the document', async ({ page }) => {
     await page.getByLabel('Search plants').fill('plant')
     const isAtEnd = async () => {
       await page.evaluate('scrollTo(0, document.body.scrollHeight)')
@@ -260,9 +228,7 @@ suite('the table of the page', () => {
     await page.locator('[role=row][data-id="1"]').waitFor()
   })
 
-  onPhone('can be searched, filtered, sorted and walked by keyboard alone', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  onPhone('can be searched, filtered, sorted and walked by keyboard alone', async ({ page }) => {
     await tabTo(page, page.getByLabel('Search plants'))
     await page.keyboard.type('plant 0000')
     await untilShown(page, [1, 2, 3, 4, 5, 6, 7, 8, 9])
@@ -285,9 +251,7 @@ suite('the table of the page', () => {
     assert.equal(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), 'solid')
   })
 
-  onPhone('begins with plants: tools unfold, a finger opens a row, tags stay', { hasTouch: true }, async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  onPhone('begins with plants: tools unfold, a finger opens a row, tags stay', { hasTouch: true }, async ({ page }) => {
     await page.getByRole('button', { name: 'Not now' }).tap()
     let top = Number.POSITIVE_INFINITY
     const isHigh = async () => {
@@ -312,9 +276,7 @@ suite('the table of the page', () => {
     await page.getByRole('heading', { level: 1, name: /5$/ }).waitFor()
   })
 
-  inBrowser('shows what deletes a plant where the pointer or the focus is', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  inBrowser('shows what deletes a plant where the pointer or the focus is', async ({ page }) => {
     const opacity = (id: number): string =>
       `getComputedStyle(document.querySelector('[data-id="${id}"] .delete')).opacity`
     await page.locator('[data-id="2"]').hover()

@@ -40,11 +40,10 @@ async function chooseTag(page: Page, name: string, group?: string): Promise<void
 }
 
 suite('the tags of the page, as a tree,', () => {
-  const { inBrowser, onPhone } = pageTests()
+  const { inBrowser, onPhone } = pageTests({ begin: fill })
 
   onPhone('open by group, and a group filters the table, the file, the labels and what changes', async (opened) => {
     const { page, service } = opened
-    await fill(opened)
     await chooseTag(page, 'All of conifer/', 'conifer/')
     await untilShown(page, [2, 3, 4])
     const texts = await page.locator('.tag-filter .panel :is(summary, li > .check)').allInnerTexts()
@@ -87,9 +86,7 @@ suite('the tags of the page, as a tree,', () => {
     assert.deepEqual(JSON.parse((await service.send('GET', '/plants')).body), changed)
   })
 
-  onPhone('have a choice of plants without one, which a saved search keeps and a chip removes', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  onPhone('have a choice of plants without one, which a saved search keeps and a chip removes', async ({ page }) => {
     await chooseTag(page, 'Without a tag')
     await untilShown(page, [7, 8])
     await page.waitForURL(/\?untagged=true$/)
@@ -117,9 +114,7 @@ suite('the tags of the page, as a tree,', () => {
     await page.getByText('Plants without a tag').waitFor()
   })
 
-  inBrowser('show what a search finds in open groups, which keep the number of all their plants', async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  inBrowser('show what a search finds in open groups, which keep the number of all their plants', async ({ page }) => {
     await chooseTag(page, 'coniferous 1 plant')
     await untilShown(page, [5])
     await page.getByLabel('Find a tag').fill('SPRU')
@@ -135,9 +130,7 @@ suite('the tags of the page, as a tree,', () => {
     await page.waitForURL(/\?tag=conifer%2Fspruce$/)
   })
 
-  inBrowser('show the plant whose id is typed only where its tag begins as the group does', async (opened) => {
-    const { page, address } = opened
-    await fill(opened)
+  inBrowser('show the plant of a typed id only where its tag begins as the group does', async ({ page, address }) => {
     await page.goto(`${address}#/plants?tagPrefix=conifer/&q=3`)
     await untilShown(page, [3])
     await page.getByLabel('Search plants').fill('5')
@@ -150,9 +143,7 @@ suite('the tags of the page, as a tree,', () => {
     await page.getByText('tagPrefix must have at most 200 characters').waitFor()
   })
 
-  onPhone('fit a finger', { hasTouch: true }, async (opened) => {
-    const { page } = opened
-    await fill(opened)
+  onPhone('fit a finger', { hasTouch: true }, async ({ page }) => {
     await page.getByRole('button', { name: 'Tools' }).tap()
     await summary(page, /^Tags/).tap()
     await page.locator('.panel summary', { hasText: 'conifer/' }).tap()
@@ -160,7 +151,7 @@ suite('the tags of the page, as a tree,', () => {
     await assertForFingers(page)
   })
 
-  inBrowser('count all plants of groups that are not read to their end, and list 200 of their tags', async (opened) => {
+  inBrowser('count all plants of groups not read to their end, and list 200 of their tags', async (opened) => {
     const { page, service } = opened
     await empty(service)
     const tags = [...Array.from({ length: 1001 }, (_, i) => `bed/${i}`), 'zone/a1', 'zone/a2', 'zone/b']

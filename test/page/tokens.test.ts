@@ -1,11 +1,12 @@
-// Longer than 400 lines because one view has the form, the list, new secrets and their ends, which the tests follow.
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
+import type { Page } from 'playwright-core'
 import { hashSecret, makeSecret, makeTokenId, SCOPES, type Token } from '../../src/domain/token.ts'
-import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
+import { assertAccessible, assertAtBothSizes } from '../support/accessible.ts'
 import { openMenu, openView, pressOn, signOut, signOver, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { PHONE, pageTests, until } from '../support/page.ts'
 import { holdAnswers, NO_NETWORK, withoutWaits } from '../support/page-network.ts'
+import { line } from '../support/page-plants.ts'
 import { codesIn } from '../support/pdf-pages.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { as, untilRefused } from '../support/tokens.ts'
@@ -19,13 +20,26 @@ async function store(service: Service, parts: Partial<Token>): Promise<{ secret:
   return { secret, token }
 }
 
+const FIELD = 'What is the token for?'
+
+/** Creates a token in the form, with what the person has chosen there. */
+async function create(page: Page, name: string): Promise<void> {
+  await page.getByLabel(FIELD).fill(name)
+  await page.getByRole('button', { name: 'Create a token' }).click()
+}
+
+const secretOf = (page: Page, name: string): Promise<string> => page.getByLabel(`The secret of ${name}`).inputValue()
+
+const copied = (page: Page, name: string): Promise<void> =>
+  page.getByRole('button', { name: `I have copied it: ${name}` }).click()
+
 suite('tokens on the page', () => {
   const { inBrowser, onPhone } = pageTests()
 
   onPhone('can be created, listed and revoked by keyboard alone', async ({ page, service }) => {
     await openView(page, 'Tokens')
     const name = `label printer ${PHONE.width}`
-    await tabTo(page, page.getByLabel('What is the token for?'))
+    await tabTo(page, page.getByLabel(FIELD))
     await page.keyboard.type(name)
     await pressOn(page, page.getByLabel('Add, change, delete and import plants'), 'Space')
     await tabTo(page, page.getByLabel('Only plants with these tags'))
@@ -39,28 +53,17 @@ suite('tokens on the page', () => {
     const authorization = `Bearer ${secret}`
     const own = await service.send('GET', '/tokens/self', { authorization })
     const { scopes, part } = own.json as Token
-    assert.deepEqual(
-      [scopes, part],
-      [
-        ['plants:read', 'plants:write'],
-        ['greenhouse 1/', 'bed 3'],
-      ],
-    )
+    assert.deepEqual({ scopes, part }, { scopes: ['plants:read', 'plants:write'], part: ['greenhouse 1/', 'bed 3'] })
     const listed = page.getByRole('listitem').filter({ hasText: name })
     await listed.getByText('Plants tagged greenhouse 1/…, bed 3').waitFor()
     await page.getByText(name, { exact: true }).first().waitFor()
-    await page
-      .getByText(/expires Dec 31, 2099/)
-      .first()
-      .waitFor()
-    await assertAtBothSizes(page)
+    await listed.getByText(/expires Dec 31, 2099/).waitFor()
     await pressOn(page, page.getByRole('button', { name: `I have copied it: ${name}` }))
     await field.waitFor({ state: 'detached' })
     const revoke = page.getByRole('button', { name: new RegExp(`^Revoke: ${name}`) })
     await pressOn(page, revoke)
     const dialog = page.getByRole('dialog', { name: `Revoke ${name}?` })
     await dialog.waitFor()
-    await assertAtBothSizes(page)
     await page.keyboard.press('Escape')
     await untilFocused(page, revoke)
     assert.equal((await service.send('GET', '/tokens/self', { authorization })).status, 200)
@@ -70,10 +73,7 @@ suite('tokens on the page', () => {
     await untilFocused(page, page.getByRole('listitem').filter({ hasText: name }))
     await untilRefused(service, secret)
     await page.reload()
-    await page
-      .getByText(/revoked \w+ \d/)
-      .first()
-      .waitFor()
+    await listed.getByText(/revoked \w+ \d/).waitFor()
     assert.equal(await page.getByText(secret).count(), 0)
   })
 
@@ -85,7 +85,6 @@ suite('tokens on the page', () => {
     await pressOn(page, rotate)
     const dialog = page.getByRole('dialog', { name: `A new secret for ${name}?` })
     await dialog.waitFor()
-    await assertAtBothSizes(page)
     await page.keyboard.press('Escape')
     await untilFocused(page, rotate)
     await page.keyboard.press('Enter')
@@ -102,10 +101,7 @@ suite('tokens on the page', () => {
       assert.deepEqual((own.json as { scopes: string[] }).scopes, token.scopes)
     }
     const items = page.getByRole('listitem').filter({ hasText: name })
-    await items
-      .filter({ hasText: token.id })
-      .getByText(/expires \w/)
-      .waitFor()
+    await line(items.filter({ hasText: token.id }), /expires \w/)
     assert.equal(await items.count(), 2)
     await pressOn(page, page.getByRole('button', { name: `I have copied it: ${name}` }))
     await page.reload()
@@ -120,29 +116,15 @@ suite('tokens on the page', () => {
     const at = `at ${PHONE.width}`
     await store(service, { name: `ending ${at}`, expiresAt: days(3.5) })
     await store(service, { name: `unused ${at}`, createdAt: days(-200), lastUsedAt: days(-100.5) })
-    const { token } = await store(service, {
-      name: `forgotten ${at}`,
-      createdAt: days(-91.5),
-      expiresAt: days(6.5),
-    })
-    await store(service, {
-      name: `lasting ${at}`,
-      expiresAt: days(8),
-      createdAt: days(-200),
-      lastUsedAt: days(-80),
-    })
+    const { token } = await store(service, { name: `forgotten ${at}`, createdAt: days(-91.5), expiresAt: days(6.5) })
+    const lasting = { name: `lasting ${at}`, createdAt: days(-200), lastUsedAt: days(-80) }
+    await store(service, { ...lasting, expiresAt: days(8) })
     await store(service, { name: `over ${at}`, expiresAt: days(-1), createdAt: days(-200) })
     await store(service, { name: `revoked ${at}`, revokedAt: days(-1), createdAt: days(-200) })
     await openView(page, 'Tokens')
     const soon = page.getByRole('list', { name: 'Tokens to look at' }).getByRole('listitem').filter({ hasText: at })
-    await soon
-      .filter({ hasText: `ending ${at}` })
-      .getByText('Ends in 3 days')
-      .waitFor()
-    await soon
-      .filter({ hasText: `unused ${at}` })
-      .getByText('Not used for 100 days')
-      .waitFor()
+    await line(soon.filter({ hasText: `ending ${at}` }), 'Ends in 3 days')
+    await line(soon.filter({ hasText: `unused ${at}` }), 'Not used for 100 days')
     const forgotten = soon.filter({ hasText: `forgotten ${at}` })
     await forgotten.getByText('Ends in 6 days. Never used in 91 days').waitFor()
     assert.equal(await soon.count(), 3)
@@ -159,20 +141,18 @@ suite('tokens on the page', () => {
   inBrowser('of one name have their ids in the titles, and the name typed next stays alone', async ({ page }) => {
     await openView(page, 'Tokens')
     for (const count of [1, 2]) {
-      await page.getByLabel('What is the token for?').fill('twin')
-      await page.getByRole('button', { name: 'Create a token' }).click()
+      await create(page, 'twin')
       await until(page, `document.querySelectorAll('.secret').length === ${count}`)
     }
     assert.equal(await page.getByLabel(/^The secret of twin \(tok_\w+\)/).count(), 2)
     const answer = await holdAnswers(page, '**/tokens', 'POST')
-    const asked = page.waitForRequest((request) => request.method() === 'POST')
-    await page.getByLabel('What is the token for?').fill('third')
+    await page.getByLabel(FIELD).fill('third')
     await page.keyboard.press('Enter')
-    await asked
+    await answer.untilHeld()
     await page.keyboard.type('fourth')
     answer()
     await until(page, `document.querySelectorAll('.secret').length === 3`)
-    assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'fourth')
+    assert.equal(await page.getByLabel(FIELD).inputValue(), 'fourth')
   })
 
   inBrowser('tell what follows where no other one may manage tokens', async ({ page, service }) => {
@@ -218,9 +198,7 @@ suite('tokens on the page', () => {
     await page.clock.install()
     await signOver(page, address, secret)
     await rotate('0')
-    await page
-      .getByText('“New secret: wide” failed. A token can rotate only tokens that have no scope beyond')
-      .waitFor()
+    await line(page, '“New secret: wide” failed. A token can rotate only tokens that have no scope beyond')
     await signOver(page, address, SECRET)
     await openView(page, 'Tokens')
     // The list comes before the network is gone.
@@ -233,7 +211,7 @@ suite('tokens on the page', () => {
     await page.getByText(`The old secret, of ${token.id}, no longer works.`).waitFor()
   })
 
-  inBrowser('with which the person is signed in get a new secret, and do not end at once', async (opened) => {
+  inBrowser('with which the person is signed in get a secret, and do not end at once', async (opened) => {
     const { page, service, address } = opened
     const { secret, token } = await store(service, { name: 'mine', scopes: SCOPES })
     await signOver(page, address, secret)
@@ -243,72 +221,51 @@ suite('tokens on the page', () => {
     const offered = await page.getByLabel('The old secret works').getByRole('option').allTextContents()
     assert.deepEqual(offered, ['for an hour', 'for a day', 'for 7 days'])
     await page.getByRole('button', { name: 'New secret', exact: true }).click()
-    const made = await page.getByLabel('The secret of mine').inputValue()
+    const made = await secretOf(page, 'mine')
     assert.equal((await service.send('GET', '/tokens/self', as(made))).status, 200)
-    await page.getByRole('button', { name: 'I have copied it: mine' }).click()
+    await copied(page, 'mine')
   })
 
-  inBrowser('of a part make tokens within it alone, and the menu says it', async ({ page, service, address }) => {
+  inBrowser('make others within their scopes and part alone', async ({ page, service, address }) => {
     const { secret } = await store(service, { name: 'volunteers', scopes: ['tokens'], part: ['greenhouse 1/'] })
     await signOver(page, address, secret)
     await page.getByText('Your token is for a part of the plants').waitFor()
-    await page.getByLabel('What is the token for?').fill('another bed')
+    await page.getByLabel(FIELD).fill('another bed')
+    assert.equal(await page.getByRole('group', { name: 'The token may' }).getByRole('checkbox').count(), 1)
     await page.getByLabel('Create, list and revoke tokens').check()
     await page.getByLabel('Only plants with these tags').fill('bed 3')
     await page.getByRole('button', { name: 'Create a token' }).click()
-    await page
-      .getByText('Not saved; what you typed is kept. A token can create only tokens within its own part')
-      .waitFor()
+    await line(page, 'Not saved; what you typed is kept. A token can create only tokens within its own part')
     await page.getByLabel('Only plants with these tags').fill('')
     await page.getByRole('button', { name: 'Create a token' }).click()
-    const made = await page.getByLabel('The secret of another bed').inputValue()
+    const made = await secretOf(page, 'another bed')
     const own = await service.send('GET', '/tokens/self', as(made))
     assert.deepEqual((own.json as Token).part, ['greenhouse 1/'])
     await openMenu(page)
     await page.getByText('Plants tagged greenhouse 1/…').waitFor()
     await assertAtBothSizes(page)
-    await page.getByRole('button', { name: 'I have copied it: another bed' }).click()
+    await copied(page, 'another bed')
   })
 
-  inBrowser('have an end, and do no more than the token that makes them', async ({ page, service, address }) => {
-    const { secret } = await service.issueToken(['tokens'])
-    await signOver(page, address, secret)
-    await page.getByLabel('What is the token for?').fill('for a season')
-    assert.equal(await page.getByRole('group', { name: 'The token may' }).getByRole('checkbox').count(), 1)
-    await page.getByLabel('Create, list and revoke tokens').check()
-    await page.getByLabel('Last day').fill('2098-12-31')
+  inBrowser('end in the year 9999 at the latest, in UTC', { timezoneId: 'America/New_York' }, async ({ page }) => {
+    await openView(page, 'Tokens')
+    await page.getByLabel(FIELD).fill('for ever')
+    await page.getByLabel('Last day').fill('9999-12-31')
     await page.getByRole('button', { name: 'Create a token' }).click()
-    await page.getByText(/expires Dec 31, 2098/).waitFor()
-    await page.getByLabel('What is the token for?').fill('too late')
-    await page.getByLabel('Last day').fill('2001-01-01')
+    await page.getByText(/^Not saved; what you typed is kept\..*no later than 9999-12-31T23:59:59\.999Z/).waitFor()
+    await page.getByLabel('Last day').fill('12345-01-01')
+    await page.locator('#token-day:invalid').waitFor()
+    await page.getByLabel('Last day').fill('9999-12-30')
     await page.getByRole('button', { name: 'Create a token' }).click()
-    await page.getByText(/^Not saved; what you typed is kept\./).waitFor()
-    assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'too late')
+    await page.getByText(/expires Dec 30, 9999/).waitFor()
   })
-
-  inBrowser(
-    'end in the year 9999 at the latest, in UTC, and the page says so',
-    { timezoneId: 'America/New_York' },
-    async ({ page }) => {
-      await openView(page, 'Tokens')
-      await page.getByLabel('What is the token for?').fill('for ever')
-      await page.getByLabel('Last day').fill('9999-12-31')
-      await page.getByRole('button', { name: 'Create a token' }).click()
-      await page.getByText(/^Not saved; what you typed is kept\..*no later than 9999-12-31T23:59:59\.999Z/).waitFor()
-      await page.getByLabel('Last day').fill('12345-01-01')
-      await page.locator('#token-day:invalid').waitFor()
-      await page.getByLabel('Last day').fill('9999-12-30')
-      await page.getByRole('button', { name: 'Create a token' }).click()
-      await page.getByText(/expires Dec 30, 9999/).waitFor()
-    },
-  )
 
   onPhone('sign a phone in by a code, and can be copied with one key', async ({ page, context, address }) => {
     await openView(page, 'Tokens')
-    const name = page.getByLabel('What is the token for?')
+    const name = page.getByLabel(FIELD)
     await name.fill('phone')
     await page.getByRole('button', { name: 'Create a token' }).click()
-    const secret = await page.getByLabel('The secret of phone').inputValue()
+    const secret = await secretOf(page, 'phone')
     const code = page.getByRole('img', { name: 'Code that signs in as phone' })
     await page.getByText('A code that signs a phone in needs the address below.').waitFor()
     assert.equal(await code.count(), 0, 'a code with 127.0.0.1 leads a phone to itself')
@@ -317,7 +274,6 @@ suite('tokens on the page', () => {
     await page.getByText('must be an address such as').waitFor()
     await base.fill('http://192.168.1.20:8080/')
     await assertAccessible(page)
-    await assertFits(page)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       const [found] = await codesIn(await code.screenshot())
@@ -348,8 +304,7 @@ suite('tokens on the page', () => {
   inBrowser('show their secrets until the person has kept them', async ({ page }) => {
     await openView(page, 'Tokens')
     for (const name of ['first', 'second']) {
-      await page.getByLabel('What is the token for?').fill(name)
-      await page.getByRole('button', { name: 'Create a token' }).click()
+      await create(page, name)
       await page.getByLabel(`The secret of ${name}`).waitFor()
     }
     await page.getByRole('link', { name: 'Plants', exact: true }).click()
@@ -364,36 +319,32 @@ suite('tokens on the page', () => {
     await page.getByLabel('Access token').waitFor()
   })
 
-  inBrowser(
-    'are kept as they were typed when the network is gone, and told of when they were not revoked',
-    { expected: NO_NETWORK },
-    async ({ page, context }) => {
-      await page.clock.install()
-      await openView(page, 'Tokens')
-      await page.getByLabel('What is the token for?').fill('a season')
-      await page.getByLabel('Read, search and export plants').uncheck()
-      await page.getByLabel('Add, change, delete and import plants').check()
-      await page.getByLabel('Last day').fill('2099-12-31')
-      await context.setOffline(true)
-      await page.getByRole('button', { name: 'Create a token' }).click()
-      await withoutWaits(page, page.getByText('Not saved; what you typed is kept. The service cannot be reached.'))
-      await context.setOffline(false)
-      await page.getByRole('link', { name: 'Plants', exact: true }).click()
-      await page.reload()
-      await openView(page, 'Tokens')
-      assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'a season')
-      assert.equal(await page.getByLabel('Read, search and export plants').isChecked(), false)
-      assert.equal(await page.getByLabel('Last day').inputValue(), '2099-12-31')
-      await page.getByRole('button', { name: 'Create a token' }).click()
-      await page.getByLabel('The secret of a season').waitFor()
-      await page.getByText(/may plants:write/).waitFor()
-      await context.setOffline(true)
-      await page.getByRole('button', { name: 'Revoke: a season' }).click()
-      await page.getByRole('button', { name: 'Revoke', exact: true }).click()
-      await withoutWaits(page, page.getByText('“Revoke: a season” failed. The service cannot be reached.'))
-      await context.setOffline(false)
-    },
-  )
+  inBrowser('are kept as typed when the network is gone', { expected: NO_NETWORK }, async ({ page, context }) => {
+    await page.clock.install()
+    await openView(page, 'Tokens')
+    await page.getByLabel(FIELD).fill('a season')
+    await page.getByLabel('Read, search and export plants').uncheck()
+    await page.getByLabel('Add, change, delete and import plants').check()
+    await page.getByLabel('Last day').fill('2099-12-31')
+    await context.setOffline(true)
+    await page.getByRole('button', { name: 'Create a token' }).click()
+    await withoutWaits(page, page.getByText('Not saved; what you typed is kept. The service cannot be reached.'))
+    await context.setOffline(false)
+    await page.getByRole('link', { name: 'Plants', exact: true }).click()
+    await page.reload()
+    await openView(page, 'Tokens')
+    assert.equal(await page.getByLabel(FIELD).inputValue(), 'a season')
+    assert.equal(await page.getByLabel('Read, search and export plants').isChecked(), false)
+    assert.equal(await page.getByLabel('Last day').inputValue(), '2099-12-31')
+    await page.getByRole('button', { name: 'Create a token' }).click()
+    await page.getByLabel('The secret of a season').waitFor()
+    await page.getByText(/may plants:write/).waitFor()
+    await context.setOffline(true)
+    await page.getByRole('button', { name: 'Revoke: a season' }).click()
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click()
+    await withoutWaits(page, page.getByText('“Revoke: a season” failed. The service cannot be reached.'))
+    await context.setOffline(false)
+  })
 
   // The last test: the tokens stay.
   inBrowser('are all looked through, and shown a hundred at a time', async ({ page, service }) => {

@@ -4,6 +4,7 @@ import { assertAtBothSizes } from '../support/accessible.ts'
 import { openView, pressOn, signOver, untilFocused } from '../support/by-keyboard.ts'
 import { PHONE, pageTests } from '../support/page.ts'
 import { NO_NETWORK, withoutWaits } from '../support/page-network.ts'
+import { line } from '../support/page-plants.ts'
 import { startReceiver } from '../support/receiver.ts'
 import type { Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -32,15 +33,9 @@ suite('webhooks on the page', () => {
     await untilPending(service, { [works.id]: 0, [ended.id]: 1 })
     await openView(page, 'Webhooks')
     const itemOf = (id: string) => page.getByRole('listitem').filter({ has: page.getByText(id, { exact: true }) })
-    await itemOf(works.id)
-      .getByText(/^active, since .*; 0 events wait$/)
-      .waitFor()
-    await itemOf(ended.id)
-      .getByText(/^failed: its receiver said that it is gone, since .*; 1 event waits$/)
-      .waitFor()
-    await itemOf(paused.id)
-      .getByText(/^paused: somebody paused it, since/)
-      .waitFor()
+    await line(itemOf(works.id), /^active, since .*; 0 events wait$/)
+    await line(itemOf(ended.id), /^failed: its receiver said that it is gone, since .*; 1 event waits$/)
+    await line(itemOf(paused.id), /^paused: somebody paused it, since/)
     await assertAtBothSizes(page)
 
     const test = page.getByRole('button', { name: `Test: ${works.id}` })
@@ -52,14 +47,10 @@ suite('webhooks on the page', () => {
 
     const deliveries = page.getByRole('button', { name: `Deliveries: ${works.id}` })
     await pressOn(page, deliveries)
-    await itemOf(works.id)
-      .getByText(/plant\.created, delivered with 204 after [\d,]+ ms/)
-      .waitFor()
+    await line(itemOf(works.id), /plant\.created, delivered with 204 after [\d,]+ ms/)
     assert.equal(await deliveries.getAttribute('aria-expanded'), 'true')
     await pressOn(page, page.getByRole('button', { name: `Deliveries: ${ended.id}` }))
-    await itemOf(ended.id)
-      .getByText(/plant\.created, the status 410 after [\d,]+ ms/)
-      .waitFor()
+    await line(itemOf(ended.id), /plant\.created, the status 410 after [\d,]+ ms/)
     await pressOn(page, page.getByRole('button', { name: `Deliveries: ${paused.id}` }))
     await page.getByText('Nothing was sent in the last 7 days.').waitFor()
     await assertAtBothSizes(page)
@@ -72,25 +63,22 @@ suite('webhooks on the page', () => {
     assert.equal(await page.getByText(works.secret).count(), 0)
   })
 
-  inBrowser(
-    'say where there are none, and where the service is away',
-    { expected: NO_NETWORK },
-    async ({ page, service, context, address }) => {
-      await clear(service)
-      const { secret } = await service.issueToken(['webhooks'])
-      await page.clock.install()
-      await signOver(page, address, secret)
-      await page.getByText('There are no webhooks.').waitFor()
-      const { id } = await createdWebhook(service, { url: 'http://127.0.0.1:1/' })
-      await page.reload()
-      const test = page.getByRole('button', { name: `Test: ${id}`, exact: true })
-      await test.waitFor()
-      await context.setOffline(true)
-      await test.click()
-      await withoutWaits(page, page.getByText('failed. The service cannot be reached.'))
-      await context.setOffline(false)
-      await test.click()
-      await page.getByText('The test failed: nothing answers at this address').waitFor()
-    },
-  )
+  inBrowser('say where there are none, and where the service is away', { expected: NO_NETWORK }, async (opened) => {
+    const { page, service, context, address } = opened
+    await clear(service)
+    const { secret } = await service.issueToken(['webhooks'])
+    await page.clock.install()
+    await signOver(page, address, secret)
+    await page.getByText('There are no webhooks.').waitFor()
+    const { id } = await createdWebhook(service, { url: 'http://127.0.0.1:1/' })
+    await page.reload()
+    const test = page.getByRole('button', { name: `Test: ${id}`, exact: true })
+    await test.waitFor()
+    await context.setOffline(true)
+    await test.click()
+    await withoutWaits(page, page.getByText('failed. The service cannot be reached.'))
+    await context.setOffline(false)
+    await test.click()
+    await page.getByText('The test failed: nothing answers at this address').waitFor()
+  })
 })

@@ -10,6 +10,18 @@ export async function signOver(page: Page, address: string, secret: string): Pro
   await page.locator('main:not([aria-busy])').waitFor()
 }
 
+/** Signs in by the form. */
+export async function signIn(page: Page, secret: string): Promise<void> {
+  await page.getByLabel('Access token').fill(secret)
+  await page.keyboard.press('Enter')
+}
+
+/** Types the code of a label, as a hand scanner does. */
+export async function typeLabel(page: Page, code: string | number): Promise<void> {
+  await page.getByLabel('Id of a label').fill(String(code))
+  await page.keyboard.press('Enter')
+}
+
 /** More than any view has tab stops. */
 const MOST_TABS = 100
 

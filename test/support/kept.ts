@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { until as untilInPage } from './page.ts'
 import { until } from './until.ts'
 
 /**
@@ -32,4 +33,10 @@ export async function untilKept(page: Page, name: string): Promise<void> {
     return plants.some(({ plant }) => plant.name === ${JSON.stringify(name)})`
   const isKept = async () => (await inDatabases<boolean>(page, work)).includes(true)
   await until(isKept, `the device does not keep ${name}`)
+}
+
+/** Waits until the device keeps the page, and opens it. */
+export async function untilPageKept(page: Page): Promise<void> {
+  await page.evaluate('navigator.serviceWorker.ready.then(() => {})')
+  await untilInPage(page, 'navigator.serviceWorker.controller !== null')
 }

@@ -12,8 +12,13 @@ export async function choose(page: Page, name: string, buffer: Buffer): Promise<
   await page.getByLabel('Drop a spreadsheet here').setInputFiles({ name, mimeType: 'text/csv', buffer })
 }
 
-export const stored = async (service: Service) =>
-  (await service.plants()).map(({ id, name, tag }) => [String(id), name, ...(tag === null ? [] : [tag])]).toSorted()
+/** Drops a file on the page. */
+export const drop = (page: Page, name: string, text: string): Promise<void> =>
+  page.evaluate(`{
+    const moved = new DataTransfer()
+    moved.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}, { type: 'text/csv' }))
+    document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: moved, bubbles: true, cancelable: true }))
+  }`)
 
 export const empty = async (service: Service): Promise<void> => {
   for (const { id } of await service.plants()) await service.send('DELETE', `/plants/${id}`)
@@ -21,33 +26,33 @@ export const empty = async (service: Service): Promise<void> => {
 
 export const importAll = async (page: Page): Promise<void> => {
   await page.getByRole('button', { name: /^Check the (file|rows)$/ }).click()
-  await page.getByRole('button', { name: /^Import \d+ plants?$/ }).click()
+  await page.getByRole('button', { name: /^Import [\d,]+ plants?$/ }).click()
   await page.getByRole('heading', { name: 'Imported' }).waitFor()
 }
 
 /** The bytes of a saved file. The browser may be another process's, so its path is none here. */
 export const bytesOf = async (download: Download): Promise<Buffer> => buffer(await download.createReadStream())
 
-/** The text of the file that a button saves. */
-export async function saved({ page }: Opened, button: string): Promise<string> {
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    pressOn(page, page.getByRole('button', { name: button })),
-  ])
-  return String(await bytesOf(download))
+/** The file that a button saves. */
+export async function savedFile(
+  page: Page,
+  button: string,
+): Promise<{ readonly name: string; readonly bytes: Buffer }> {
+  const download = page.waitForEvent('download')
+  await pressOn(page, page.getByRole('button', { name: button }))
+  const file = await download
+  return { name: file.suggestedFilename(), bytes: await bytesOf(file) }
 }
+
+/** The text of the file that a button saves. */
+export const saved = async ({ page }: Opened, button: string): Promise<string> =>
+  String((await savedFile(page, button)).bytes)
 
 /** The lines of the workbook with ids that the page saves. */
 export async function savedWithIds({ page }: Opened): Promise<readonly string[]> {
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    pressOn(page, page.getByRole('button', { name: 'Save the sheet with its new ids' })),
-  ])
-  assert.match(download.suggestedFilename(), /-with-ids\.xlsx$/)
-  const found = await sheetsIn(
-    new File([new Uint8Array(await bytesOf(download))], 'saved.xlsx'),
-    new AbortController().signal,
-  )
+  const { name, bytes } = await savedFile(page, 'Save the sheet with its new ids')
+  assert.match(name, /-with-ids\.xlsx$/)
+  const found = await sheetsIn(new File([new Uint8Array(bytes)], 'saved.xlsx'), new AbortController().signal)
   assert.ok(typeof found !== 'string' && found[0] !== undefined)
   return (await found[0].csv.text()).split('\r\n').slice(0, -1)
 }

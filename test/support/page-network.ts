@@ -1,5 +1,5 @@
 import type { Locator, Page, Request, Route } from 'playwright-core'
-import { until as untilHolds } from './until.ts'
+import { settled, until as untilHolds } from './until.ts'
 
 /** Chromium's message for a request without an answer. */
 export const NO_NETWORK = /net::ERR_/
@@ -67,12 +67,21 @@ export function changesOf(page: Page): readonly string[] {
   return sent
 }
 
+/** Lets held requests go on. */
+type Release = (() => void) & {
+  /** Waits until a request is held. */
+  readonly untilHeld: () => Promise<void>
+}
+
 /** Holds requests of this method. @returns a function that releases them */
-export async function holdAnswers(page: Page, url: string | RegExp, method: string): Promise<() => void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
+export async function holdAnswers(page: Page, url: string | RegExp, method = 'GET'): Promise<Release> {
+  const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   await intercept(page, url, async (route) => {
-    if (route.request().method() === method) await promise
-    await route.continue()
+    if (route.request().method() !== method) return route.continue()
+    held.resolve()
+    await released.promise
+    // The page may have aborted this request.
+    await route.continue().catch(() => {})
   })
-  return resolve
+  return Object.assign(released.resolve, { untilHeld: () => settled(held.promise, `the page does not ask for ${url}`) })
 }

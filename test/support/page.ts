@@ -19,6 +19,8 @@ export interface Opened {
   readonly t: TestContext
 }
 
+type Run = (opened: Opened) => Promise<void>
+
 interface Opening extends BrowserContextOptions {
   /** The token to sign in with; null opens the page without signing in. */
   readonly token?: string | null
@@ -26,6 +28,8 @@ interface Opening extends BrowserContextOptions {
   readonly remembers?: string
   /** Messages in the console that the test causes on purpose. */
   readonly expected?: RegExp
+  /** What the test begins with; null for nothing. */
+  readonly begin?: Run | null
 }
 
 interface Common extends Opening {
@@ -34,8 +38,6 @@ interface Common extends Opening {
   /** Makes further arguments of the browser. */
   readonly args?: (scene: Scene) => readonly string[]
 }
-
-type Run = (opened: Opened) => Promise<void>
 
 type Args = readonly [run: Run] | readonly [opening: Opening, run: Run]
 
@@ -86,7 +88,7 @@ const whole = (args: Args): readonly [Opening, Run] => (args.length === 1 ? [{},
 
 async function runIn(
   { browser, service, t }: Pick<Opened, 'service' | 't'> & { readonly browser: Browser },
-  { token = SECRET, remembers, expected, ...options }: Opening,
+  { token = SECRET, remembers, expected, begin, ...options }: Opening,
   run: Run,
 ): Promise<void> {
   const origin = `http://127.0.0.1:${service.port}`
@@ -116,7 +118,9 @@ async function runIn(
   const page = await context.newPage()
   await page.goto(token === null ? address : `${address}#token=${token}`)
   await page.locator('main:not([aria-busy])').waitFor()
-  await run({ page, context, service, address, t })
+  const opened = { page, context, service, address, t }
+  await begin?.(opened)
+  await run(opened)
   assert.deepEqual(faults, [])
 }
 
@@ -128,3 +132,10 @@ export async function until(page: Page, expression: string): Promise<void> {
   const isTrue = () => page.evaluate<boolean>(`new Promise((done) => requestAnimationFrame(() => done(${expression})))`)
   await untilHolds(isTrue, `${expression} is not true in the page`)
 }
+
+/** Hides the tab from its page, or shows it again. */
+export const hide = (page: Page, isHidden: boolean): Promise<void> =>
+  page.evaluate(`{
+    Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} })
+    document.dispatchEvent(new Event('visibilitychange'))
+  }`)

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { createServer, request } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Scene } from './clean-up.ts'
+import { pass } from './portal.ts'
 
 /** A proxy of Node.js on this machine. It answers 404 outside of the paths that it serves. */
 export class PathProxy {
@@ -17,14 +18,7 @@ export class PathProxy {
       if (found === undefined) return void answer.writeHead(404).end()
       const [base, port] = found
       const path = strips ? url.slice(base.length) || '/' : url
-      const { method = 'GET', headers } = asked
-      const passed = request({ port, host: '127.0.0.1', method, path, headers }, (given) => {
-        answer.writeHead(given.statusCode ?? 500, given.headers)
-        given.pipe(answer)
-      })
-      passed.on('error', () => answer.destroy())
-      answer.on('close', () => passed.destroy())
-      asked.pipe(passed)
+      pass(port, asked, answer, path)
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const proxy = new PathProxy((server.address() as AddressInfo).port)

@@ -18,78 +18,60 @@ const PAGE = '<!doctype html><title>Welcome</title><form action="/login">Accept 
 const HTML = 'text/html; charset=utf-8'
 const JSON_TYPE = 'application/json'
 const ID = { 'X-Request-Id': 'of-a-gateway' }
+const TAG = { ETag: '"1"' }
+
+/** A page to sign in. */
+const page = (status: number, isSignIn: boolean, headers = {}): Foreign => ({
+  status,
+  type: HTML,
+  headers,
+  body: PAGE,
+  isSignIn,
+})
+const json = (body: NonNullable<Foreign['body']>, headers = {}): Foreign => ({
+  status: 200,
+  type: JSON_TYPE,
+  headers,
+  body,
+  isSignIn: true,
+})
+const missing = (body: string): Foreign => ({ status: 404, type: JSON_TYPE, body, isSignIn: false })
+const blank = (status: number, headers = {}): Foreign => ({ status, headers, isSignIn: true })
 
 /** What programs on the way answer in place of the service, whatever the request asks for. */
 export const FOREIGN: Readonly<Record<string, Foreign>> = {
-  'a portal with a page and 200': { status: 200, type: HTML, body: PAGE, isSignIn: true },
-  'a portal with a page, 200 and an id of the request': {
-    status: 200,
-    type: HTML,
-    headers: ID,
-    body: PAGE,
-    isSignIn: true,
-  },
-  'a portal with a page and 201': { status: 201, type: HTML, body: PAGE, isSignIn: true },
+  'a portal with a page and 200': page(200, true),
+  'a portal with a page, 200 and an id of the request': page(200, true, ID),
+  'a portal with a page and 201': page(201, true),
   'a portal that calls its page JSON': { status: 200, type: JSON_TYPE, body: PAGE },
-  'a gateway with 200 and no body': { status: 200, isSignIn: true },
-  'a gateway with 200, an entity tag and no body': { status: 200, headers: { ETag: '"1"', ...ID }, isSignIn: true },
-  'a gateway with 202 and no body': { status: 202, headers: ID, isSignIn: true },
-  'a network that answers 204 to all': { status: 204, isSignIn: true },
+  'a gateway with 200 and no body': blank(200),
+  'a gateway with 200, an entity tag and no body': blank(200, { ...TAG, ...ID }),
+  'a gateway with 202 and no body': blank(202, ID),
+  'a network that answers 204 to all': blank(204),
   'a network that says "Success"': { status: 200, type: 'text/plain', body: 'Success', isSignIn: true },
-  'another program with JSON': { status: 200, type: JSON_TYPE, body: '{"status":"ok"}', isSignIn: true },
-  'another program with an entity tag and JSON': {
-    status: 200,
-    type: JSON_TYPE,
-    headers: { ETag: '"1"' },
-    body: '{"id":7,"success":true}',
-    isSignIn: true,
-  },
-  'another program with an empty object': { status: 200, type: JSON_TYPE, body: '{}', isSignIn: true },
-  'another program with an empty list': { status: 200, type: JSON_TYPE, body: '[]', isSignIn: true },
-  'another program with a list of its own': {
-    status: 200,
-    type: JSON_TYPE,
-    headers: { ETag: '"1"', ...ID },
-    body: '[{"id":1},null]',
-    isSignIn: true,
-  },
-  'another program with null': { status: 200, type: JSON_TYPE, headers: { ETag: '"1"' }, body: 'null', isSignIn: true },
-  'a program that sends the body back': {
-    status: 200,
-    type: JSON_TYPE,
-    body: (sent) => (sent === '' ? '{}' : sent),
-    isSignIn: true,
-  },
+  'another program with JSON': json('{"status":"ok"}'),
+  'another program with an entity tag and JSON': json('{"id":7,"success":true}', TAG),
+  'another program with an empty object': json('{}'),
+  'another program with an empty list': json('[]'),
+  'another program with a list of its own': json('[{"id":1},null]', { ...TAG, ...ID }),
+  'another program with null': json('null', TAG),
+  'a program that sends the body back': json((sent) => (sent === '' ? '{}' : sent)),
   'a gateway that cuts the answer short': {
     status: 200,
     type: JSON_TYPE,
-    headers: { ETag: '"1"', ...ID },
+    headers: { ...TAG, ...ID },
     body: '{"id":7,"na',
   },
-  'a redirect to a portal': { status: 302, headers: { Location: '/portal' }, isSignIn: true },
-  'a redirect that keeps the method': { status: 307, headers: { Location: '/portal' }, isSignIn: true },
-  '304 from a cache': { status: 304, headers: { ETag: '"1"' }, isSignIn: true },
-  'a network that asks for a sign-in (511)': { status: 511, type: HTML, body: PAGE, isSignIn: true },
-  'a proxy that this machine does not know (407)': { status: 407, type: HTML, body: PAGE, isSignIn: false },
-  'a proxy with a password (401)': {
-    status: 401,
-    headers: { 'WWW-Authenticate': 'Basic realm="proxy"' },
-    isSignIn: true,
-  },
-  'a filter that blocks (403)': { status: 403, type: HTML, body: PAGE, isSignIn: false },
-  'another program that finds nothing': {
-    status: 404,
-    type: JSON_TYPE,
-    body: '{"error":404,"message":"not found"}',
-    isSignIn: false,
-  },
-  'another program with a number of the service': {
-    status: 404,
-    type: JSON_TYPE,
-    body: '{"error":40901,"message":"x"}',
-    isSignIn: false,
-  },
-  'a proxy without a service behind it (502)': { status: 502, type: HTML, body: PAGE, isSignIn: false },
+  'a redirect to a portal': blank(302, { Location: '/portal' }),
+  'a redirect that keeps the method': blank(307, { Location: '/portal' }),
+  '304 from a cache': blank(304, TAG),
+  'a network that asks for a sign-in (511)': page(511, true),
+  'a proxy that this machine does not know (407)': page(407, false),
+  'a proxy with a password (401)': blank(401, { 'WWW-Authenticate': 'Basic realm="proxy"' }),
+  'a filter that blocks (403)': page(403, false),
+  'another program that finds nothing': missing('{"error":404,"message":"not found"}'),
+  'another program with a number of the service': missing('{"error":40901,"message":"x"}'),
+  'a proxy without a service behind it (502)': page(502, false),
 }
 
 /** A program between clients and a service, which passes requests on or answers them itself. */
@@ -131,9 +113,10 @@ async function give(foreign: Foreign, asked: IncomingMessage, answer: ServerResp
   answer.end(typeof body === 'string' ? body : body(sent))
 }
 
-function pass(port: number, asked: IncomingMessage, answer: ServerResponse): void {
-  const { method, url, headers } = asked
-  const passed = request({ port, host: '127.0.0.1', method, path: url, headers }, (given) => {
+/** Passes a request on to the service at a port, and its answer back. */
+export function pass(port: number, asked: IncomingMessage, answer: ServerResponse, path = asked.url): void {
+  const { method, headers } = asked
+  const passed = request({ port, host: '127.0.0.1', method, path, headers }, (given) => {
     answer.writeHead(given.statusCode ?? 500, given.headers)
     given.pipe(answer)
   })

@@ -42,3 +42,12 @@ export async function untilRefused(service: Service, secret: string): Promise<vo
   const own = () => service.send('GET', '/tokens/self', as(secret))
   await until(async () => (await own()).status === 401, 'the service accepts the token on')
 }
+
+/** Revokes a token, and waits until the service refuses it. */
+export async function lockOut(
+  service: Service,
+  { secret, token }: { secret: string; token: { id: string } },
+): Promise<void> {
+  await revoke(service, token.id)
+  await untilRefused(service, secret)
+}

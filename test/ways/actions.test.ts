@@ -4,9 +4,10 @@ import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { assertAtBothSizes } from '../support/accessible.ts'
 import { pressOn, signOver } from '../support/by-keyboard.ts'
 import { untilKept } from '../support/kept.ts'
-import { DESKTOP, type Opened, PHONE, pageTests } from '../support/page.ts'
+import { type Opened, PHONE, pageTests } from '../support/page.ts'
 import { choose, empty } from '../support/page-files.ts'
 import { intercept, NO_NETWORK } from '../support/page-network.ts'
+import { line, storedNames, untilSent } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { as, createdToken } from '../support/tokens.ts'
 
@@ -43,9 +44,6 @@ const open = async (page: Page): Promise<void> => {
 const undoOf = (page: Page, action: string): Locator =>
   page.getByRole('button', { name: new RegExp(`^Undo: ${action}, `) })
 
-const names = async (service: Service): Promise<readonly string[]> =>
-  (await service.plants()).map(({ name }) => name).toSorted()
-
 /** Another device of the person. @returns the page, and a click that counts */
 async function anotherDevice({ context, address, t }: Opened, options: BrowserContextOptions) {
   const browser = context.browser() ?? assert.fail()
@@ -69,12 +67,15 @@ const SHEET = Buffer.from(
   ['name,tag', ...some(COUNT, 'Salix').map(({ name }) => `${name.padEnd(999)}.,bed 1`)].join('\n'),
 )
 
-/** Imports the sheet, and renames its tag. @param isAway whether the network is away when the person begins each */
-async function importAndRename({ page, context, address }: Opened, file: string, isAway: boolean): Promise<void> {
-  await context.setOffline(isAway)
-  await choose(page, file, SHEET)
+const FILE = 'spring.csv'
+const AWAY = { expected: NO_NETWORK, remembers: SECRET }
+
+/** Imports the sheet, and renames its tag. The network is away when the person begins each. */
+async function importAndRename({ page, context, address }: Opened): Promise<void> {
+  await context.setOffline(true)
+  await choose(page, FILE, SHEET)
   await page.getByRole('button', { name: 'Check the file' }).click()
-  if (isAway) await page.getByText('The check needs the service. The file stays here').waitFor()
+  await line(page, 'The check needs the service. The file stays here')
   await context.setOffline(false)
   const parts: string[] = []
   page.on('request', (request) => {
@@ -83,134 +84,88 @@ async function importAndRename({ page, context, address }: Opened, file: string,
   await page.getByRole('button', { name: 'Import 2,100 plants' }).click()
   await page.getByRole('heading', { name: 'Imported' }).waitFor()
   assert.equal(parts.length, 3)
-  if (isAway) {
-    await page.goto(`${address}#/stocktake?tag=bed+1`)
-    await page.getByRole('button', { name: 'Begin with the plants that match' }).click()
-    await untilKept(page, `${`Salix ${COUNT - 1}`.padEnd(999)}.`)
-  }
+  await page.goto(`${address}#/stocktake?tag=bed+1`)
+  await page.getByRole('button', { name: 'Begin with the plants that match' }).click()
+  await untilKept(page, `${`Salix ${COUNT - 1}`.padEnd(999)}.`)
   await page.getByRole('link', { name: 'Plants', exact: true }).click()
   await page.locator('[role=row][data-id]').first().waitFor()
-  await context.setOffline(isAway)
+  await context.setOffline(true)
   await page.getByText('Tags', { exact: true }).click()
   await page.getByRole('button', { name: 'Rename: bed 1' }).click()
   await page.getByLabel('New tag').fill('bed 2')
-  if (isAway) await page.getByText('These are only the plants that this device has seen.').waitFor()
+  await line(page, 'These are only the plants that this device has seen.')
   await page.getByRole('button', { name: 'Change 2,100 plants' }).click()
-  const done = isAway ? '2,100 plants wait on this device' : 'Set the tag bed 2 for 2,100 plants'
-  await page.locator('.notice').getByText(done).waitFor()
-  await context.setOffline(false)
-  await page.locator('.waiting-line a').waitFor({ state: 'detached' })
+  await line(page.locator('.notice'), '2,100 plants wait on this device')
+  await untilSent(page)
 }
 
-/** What another device shows, in its language. */
-const DEVICES = [
-  {
-    viewport: DESKTOP,
-    locale: 'en-GB',
-    link: 'Last actions',
-    undo: (title: string) => new RegExp(`^Undo: ${title}, `),
-    sure: 'Undo for 2,100 plants',
-    renamed: 'Rename the tag: bed 1 → bed 2',
-    counts: ['2,100 plants changed', '2,100 plants added'],
-    begins: 'begun with a network',
-  },
-  {
-    viewport: PHONE,
-    locale: 'de-DE',
-    link: 'Letzte Aktionen',
-    undo: (title: string) => new RegExp(`^Rückgängig: ${title}, `),
-    sure: 'Rückgängig für 2.100 Pflanzen',
-    renamed: 'Rename the tag: bed 1 → bed 2',
-    counts: ['2.100 Pflanzen geändert', '2.100 Pflanzen hinzugefügt'],
-    begins: 'begun without one',
-  },
-]
-
 suite('the page, for the last actions,', () => {
-  const { inBrowser, onPhone } = pageTests()
+  const { inBrowser, onPhone } = pageTests({ begin: ({ service }) => empty(service) })
 
-  for (const { viewport, locale, link, undo, sure, renamed, counts, begins } of DEVICES) {
-    inBrowser(
-      `takes back an import of three parts and a rename of its tag, ${begins}, in 5 clicks, on another device whose clock is a day behind, in ${locale} at ${viewport.width} pixels`,
-      { expected: NO_NETWORK, remembers: SECRET },
-      async (opened) => {
-        const { service } = opened
-        await empty(service)
-        const file = `spring ${viewport.width}.csv`
-        await importAndRename(opened, file, begins === 'begun without one')
-
-        const other = await anotherDevice(opened, { viewport, locale })
-        const asked: string[] = []
-        other.page.on('request', (request) => {
-          if (/\/(actions|changes)\b/.test(request.url())) asked.push(new URL(request.url()).pathname)
-        })
-        await other.click(other.page.getByRole('link', { name: link }))
-        const dialog = other.page.getByRole('dialog')
-        for (const [i, title] of [renamed, file].entries()) {
-          const row = other.page.locator('.actions li', { has: other.page.getByRole('button', { name: undo(title) }) })
-          await row.getByText(counts[i] ?? '').waitFor()
-          if (i === 0)
-            assert.deepEqual(
-              asked.filter((path) => path === '/actions'),
-              ['/actions'],
-            )
-          await assertAtBothSizes(other.page)
-          await other.click(row.getByRole('button'))
-          const go = dialog.getByRole('button', { name: sure })
-          await go.waitFor()
-          await assertAtBothSizes(other.page)
-          await other.click(go)
-          await dialog.waitFor({ state: 'detached' })
-          await row.waitFor({ state: 'detached' })
-          const tags = new Set((await service.plants()).map(({ tag }) => tag))
-          assert.deepEqual([...tags], i === 0 ? ['bed 1'] : [])
-        }
-        assert.equal(other.clicks(), 5)
-      },
-    )
-  }
-
-  onPhone(
-    `undoes another one's import, leaves what was changed since, and undoes the undo, by keyboard alone`,
-    async ({ page, service, address }) => {
-      const count = 130
-      await empty(service)
-      const own = await createdToken(service, { ...WRITER, name: 'own' })
-      await signOver(page, address, own.secret)
-      const helper = await createdToken(service, WRITER)
-      await importPlants(service, some(count, 'Salix'), helper)
-      await service.create({ id: 900, name: 'Between' })
-      await rename(service, 7, 'Changed since')
-      await page.reload()
-      await open(page)
-      const undo = undoOf(page, `${count} plants added`)
-      await undo.waitFor()
-      await page.getByText(helper.id).first().waitFor()
-      await pressOn(page, undo)
-      const dialog = page.getByRole('dialog')
-      await dialog.getByText(`${count - 1} plants that were added are deleted.`).waitFor()
-      await dialog.getByText('1 plant stays as it is.').waitFor()
-      await dialog.getByText('7 Changed since. Somebody has changed or deleted it meanwhile.').waitFor()
-      await assertAtBothSizes(page)
-      await pressOn(page, dialog.getByRole('button', { name: `Undo for ${count - 1} plants` }))
-      await dialog.getByText(`Undone for ${count - 1} plants.`).waitFor()
-      await dialog.getByText('7 Changed since. Somebody has changed or deleted it meanwhile.').waitFor()
-      await assertAtBothSizes(page)
-      assert.deepEqual(await names(service), ['Between', 'Changed since'])
-      await pressOn(page, dialog.getByRole('button', { name: 'Close' }))
-      await page.getByText(/^Undone .* by own$/).waitFor()
-      await pressOn(page, undoOf(page, `Undone: ${count} plants added`))
-      await dialog.getByText(`${count - 1} deleted plants come back.`).waitFor()
-      await pressOn(page, dialog.getByRole('button', { name: `Undo for ${count - 1} plants` }))
+  inBrowser('takes back an import and a rename in 5 clicks, where the clock is a day behind', AWAY, async (opened) => {
+    const { service } = opened
+    await importAndRename(opened)
+    const other = await anotherDevice(opened, { viewport: PHONE, locale: 'de-DE' })
+    let lists = 0
+    other.page.on('request', (request) => {
+      if (new URL(request.url()).pathname === '/actions') lists += 1
+    })
+    await other.click(other.page.getByRole('link', { name: 'Letzte Aktionen' }))
+    const dialog = other.page.getByRole('dialog')
+    for (const [title, counts, left] of [
+      ['Rename the tag: bed 1 → bed 2', '2.100 Pflanzen geändert', ['bed 1']],
+      [FILE, '2.100 Pflanzen hinzugefügt', []],
+    ] as const) {
+      const undo = other.page.getByRole('button', { name: new RegExp(`^Rückgängig: ${title}, `) })
+      const row = other.page.locator('.actions li', { has: undo })
+      await line(row, counts)
+      if (title !== FILE) assert.equal(lists, 1)
+      await other.click(undo)
+      await other.click(dialog.getByRole('button', { name: 'Rückgängig für 2.100 Pflanzen' }))
       await dialog.waitFor({ state: 'detached' })
-      await page.getByText(`Redone: ${count} plants added`).waitFor()
-      assert.equal(await page.getByText(/^Undone .* by own$/).count(), 1, 'the undo is undone, and not the import')
-      assert.equal((await service.plants()).length, count + 1)
-    },
-  )
+      await row.waitFor({ state: 'detached' })
+      assert.deepEqual([...new Set((await service.plants()).map(({ tag }) => tag))], left)
+    }
+    assert.equal(other.clicks(), 5)
+  })
+
+  onPhone('undoes the import of others but what changed since, and undoes the undo, by keyboard', async (opened) => {
+    const { page, service, address } = opened
+    const count = 130
+    const own = await createdToken(service, { ...WRITER, name: 'own' })
+    await signOver(page, address, own.secret)
+    const helper = await createdToken(service, WRITER)
+    await importPlants(service, some(count, 'Salix'), helper)
+    await service.create({ id: 900, name: 'Between' })
+    await rename(service, 7, 'Changed since')
+    await page.reload()
+    await open(page)
+    const undo = undoOf(page, `${count} plants added`)
+    await undo.waitFor()
+    await page.getByText(helper.id).first().waitFor()
+    await pressOn(page, undo)
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(`${count - 1} plants that were added are deleted.`).waitFor()
+    await dialog.getByText('1 plant stays as it is.').waitFor()
+    await dialog.getByText('7 Changed since. Somebody has changed or deleted it meanwhile.').waitFor()
+    await assertAtBothSizes(page)
+    await pressOn(page, dialog.getByRole('button', { name: `Undo for ${count - 1} plants` }))
+    await dialog.getByText(`Undone for ${count - 1} plants.`).waitFor()
+    await dialog.getByText('7 Changed since. Somebody has changed or deleted it meanwhile.').waitFor()
+    await assertAtBothSizes(page)
+    assert.deepEqual((await storedNames(service)).toSorted(), ['Between', 'Changed since'])
+    await pressOn(page, dialog.getByRole('button', { name: 'Close' }))
+    await page.getByText(/^Undone .* by own$/).waitFor()
+    await pressOn(page, undoOf(page, `Undone: ${count} plants added`))
+    await dialog.getByText(`${count - 1} deleted plants come back.`).waitFor()
+    await pressOn(page, dialog.getByRole('button', { name: `Undo for ${count - 1} plants` }))
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText(`Redone: ${count} plants added`).waitFor()
+    assert.equal(await page.getByText(/^Undone .* by own$/).count(), 1, 'the undo is undone, and not the import')
+    assert.equal((await service.plants()).length, count + 1)
+  })
 
   inBrowser('takes back several changes of a plant at once, from its history', async ({ page, service, address }) => {
-    await empty(service)
     await importPlants(service, some(50, 'Acer', 'old'))
     await importPlants(service, some(50, 'Acer', 'new'), { mode: 'update', action: 'retag' })
     await importPlants(service, some(20, 'Acer', 'newer'), { mode: 'update', action: 'retag' })
@@ -228,7 +183,6 @@ suite('the page, for the last actions,', () => {
   })
 
   inBrowser('shows how far an undo is, stops it, and goes on with it', async ({ page, service, address }) => {
-    await empty(service)
     await importPlants(service, some(5000, 'Rubus'), await createdToken(service, WRITER))
     await page.goto(`${address}#/actions`)
     await undoOf(page, '5,000 plants added').click()
@@ -257,7 +211,6 @@ suite('the page, for the last actions,', () => {
   })
 
   inBrowser('shows more on demand, and offers no undo without the right', async ({ page, service, address }) => {
-    await empty(service)
     for (let i = 0; i < 51; i++) await importPlants(service, [{ id: 1, name: `Vitis ${i}` }], { mode: 'update' })
     const reader = await createdToken(service, { name: 'reader', scopes: ['plants:read'] })
     await signOver(page, address, reader.secret)
@@ -268,14 +221,5 @@ suite('the page, for the last actions,', () => {
     await page.getByRole('button', { name: 'Show more' }).click()
     await rows.nth(50).waitFor()
     assert.equal(await page.getByRole('button', { name: /^Undo/ }).count(), 0)
-  })
-})
-
-suite('the page, for a service without a log of changes,', () => {
-  const { inBrowser } = pageTests({ settings: async () => ({ changesKeep: '0s' }) })
-
-  inBrowser('says that there are no actions', async ({ page, address }) => {
-    await page.goto(`${address}#/actions`)
-    await page.getByText('This service keeps no log of changes (--changes-keep).').waitFor()
   })
 })

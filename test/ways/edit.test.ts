@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator } from 'playwright-core'
-import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
-import { openView, pressOn, signOver, tabTo, untilFocused } from '../support/by-keyboard.ts'
+import { assertFits } from '../support/accessible.ts'
+import { openView, pressOn, signIn, signOver, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { untilCount } from '../support/labels.ts'
 import { type Opened, pageTests, until } from '../support/page.ts'
-import { intercept } from '../support/page-network.ts'
-import { patchPlant, rowOf, storedPlant } from '../support/page-plants.ts'
+import { holdAnswers, intercept } from '../support/page-network.ts'
+import { patchPlant, rowOf, storedPlant, untilShown } from '../support/page-plants.ts'
 import { SECRET } from '../support/service.ts'
-import { untilRefused } from '../support/tokens.ts'
+import { lockOut } from '../support/tokens.ts'
 
 let last = 0n
 
@@ -37,7 +37,6 @@ suite('the page, for changes of plants,', () => {
     await page.keyboard.press('Tab')
     await page.keyboard.press('Control+A')
     await page.keyboard.press('Delete')
-    await assertAtBothSizes(page)
     await page.keyboard.press('Enter')
     await page.getByText(`Saved ${id}`).waitFor()
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
@@ -87,8 +86,6 @@ suite('the page, for changes of plants,', () => {
     await page.keyboard.press('Enter')
     await dialog.getByLabel('Stored now').getByText(`theirs x${id}`).waitFor()
     await dialog.getByLabel('Your version').getByText(`mine x${id}`).waitFor()
-    await assertAccessible(page)
-    await assertFits(page)
     // Who presses Enter once more has not read the question, and loses nothing.
     await untilFocused(page, dialog.getByRole('button', { name: 'Continue editing' }))
     await pressOn(page, dialog.getByRole('button', { name: 'Keep the stored plant' }))
@@ -141,34 +138,24 @@ suite('the page, for changes of plants,', () => {
     assert.equal(await storedPlant(service, id), undefined)
   })
 
-  inBrowser(
-    'keeps an edit in sight while its plant is not in the table, and while the answer is slow',
-    async (opened) => {
-      const { page, service } = opened
-      const { id, row } = await plantIn(opened, 'Betula')
-      await row.getByRole('button', { name: `Edit: ${id}` }).click()
-      await page.getByLabel(`Name: ${id}`).fill(`Betula pendula x${id}`)
-      await page.getByLabel('Search plants').fill('no such plant')
-      await page.getByText('No plant matches.').waitFor()
-      const unfinished = page.getByRole('grid', { name: 'Unfinished edits' })
-      assert.equal(await unfinished.getByLabel(`Name: ${id}`).inputValue(), `Betula pendula x${id}`)
-      assert.equal(await page.evaluate('document.activeElement?.id'), 'search')
-      let release = (): void => {}
-      const released = new Promise<void>((resolve) => {
-        release = resolve
-      })
-      await intercept(page, `**/plants/${id}`, async (route) => {
-        await released
-        await route.continue()
-      })
-      await unfinished.getByRole('button', { name: 'Save' }).click()
-      await unfinished.getByRole('button', { name: 'Save…' }).click({ force: true })
-      assert.equal(await unfinished.getByLabel(`Name: ${id}`).inputValue(), `Betula pendula x${id}`)
-      release()
-      await page.getByText(`Saved ${id}`).waitFor()
-      assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Betula pendula x${id}`, tag: 'tree' })
-    },
-  )
+  inBrowser('keeps an edit in sight while the table lacks its plant, and while the answer is slow', async (opened) => {
+    const { page, service } = opened
+    const { id, row } = await plantIn(opened, 'Betula')
+    await row.getByRole('button', { name: `Edit: ${id}` }).click()
+    await page.getByLabel(`Name: ${id}`).fill(`Betula pendula x${id}`)
+    await page.getByLabel('Search plants').fill('no such plant')
+    await page.getByText('No plant matches.').waitFor()
+    const unfinished = page.getByRole('grid', { name: 'Unfinished edits' })
+    assert.equal(await unfinished.getByLabel(`Name: ${id}`).inputValue(), `Betula pendula x${id}`)
+    assert.equal(await page.evaluate('document.activeElement?.id'), 'search')
+    const release = await holdAnswers(page, `**/plants/${id}`, 'PATCH')
+    await unfinished.getByRole('button', { name: 'Save' }).click()
+    await unfinished.getByRole('button', { name: 'Save…' }).click({ force: true })
+    assert.equal(await unfinished.getByLabel(`Name: ${id}`).inputValue(), `Betula pendula x${id}`)
+    release()
+    await page.getByText(`Saved ${id}`).waitFor()
+    assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Betula pendula x${id}`, tag: 'tree' })
+  })
 
   inBrowser('asks for a token again when it is revoked during an edit, and keeps the edit', async (opened) => {
     const { page, service, address } = opened
@@ -179,12 +166,10 @@ suite('the page, for changes of plants,', () => {
     await page.getByLabel('Search plants').fill(`x${id}`)
     await row.getByRole('button', { name: `Edit: ${id}` }).click()
     await page.getByLabel(`Name: ${id}`).fill(`Salix alba x${id}`)
-    await service.send('DELETE', `/tokens/${token.id}`)
-    await untilRefused(service, secret)
+    await lockOut(service, { secret, token })
     await row.getByRole('button', { name: 'Save' }).click()
     await page.getByText('The token has expired or was revoked.').waitFor()
-    await page.getByLabel('Access token').fill(SECRET)
-    await page.keyboard.press('Enter')
+    await signIn(page, SECRET)
     await page.getByLabel(`Name: ${id}`).waitFor()
     assert.equal(await page.getByLabel(`Name: ${id}`).inputValue(), `Salix alba x${id}`)
     await page.getByRole('button', { name: 'Save' }).click()
@@ -192,26 +177,18 @@ suite('the page, for changes of plants,', () => {
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Salix alba x${id}`, tag: 'tree' })
   })
 
-  inBrowser('puts each row back where it was, in any order of undoing, also after another search', async (opened) => {
+  inBrowser('puts rows back where they were, in any order of undoing, also after a search', async (opened) => {
     const { page, service } = opened
     const ids = Array.from({ length: 5 }, (_, i) => String(last + 1n + BigInt(i)))
     last += 5n
     for (const id of ids) await service.create({ id: Number(id), name: `Quercus ${9 - ids.indexOf(id)}` })
-    const shows = (...wanted: readonly (string | undefined)[]) =>
-      until(
-        page,
-        `[...document.querySelectorAll('[role=row][data-id]')].map((row) => row.dataset.id).join() === '${wanted}'`,
-      )
-    const undo = (id = '') =>
-      page
-        .locator('.notice')
-        .filter({ hasText: `Deleted ${id} ` })
-        .getByRole('button', { name: 'Undo' })
-        .click()
+    const shows = (...wanted: readonly (string | undefined)[]) => untilShown(page, wanted)
+    const undo = async (id = '') => {
+      const notice = page.locator('.notice', { hasText: `Deleted ${id} ` })
+      await notice.getByRole('button', { name: 'Undo' }).click()
+    }
     const remove = async (id = '') => {
-      await rowOf(page, id)
-        .getByRole('button', { name: `Delete: ${id}` })
-        .click()
+      await page.getByRole('button', { name: `Delete: ${id}` }).click()
       await rowOf(page, id).waitFor({ state: 'detached' })
     }
     const [a, b, c, d, e] = ids

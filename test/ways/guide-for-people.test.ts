@@ -4,13 +4,15 @@ import { join } from 'node:path'
 import { suite } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
-import { openView } from '../support/by-keyboard.ts'
+import { openView, typeLabel } from '../support/by-keyboard.ts'
 import { type FakeCamera, fakeCamera } from '../support/camera.ts'
 import { untilCount } from '../support/labels.ts'
 import { pageTests } from '../support/page.ts'
+import { drop } from '../support/page-files.ts'
 
 const GUIDES = fileURLToPath(new URL('../../docs/guides/', import.meta.url))
 const SIZE = { width: 1000, height: 640 }
+const PICTURE = { viewport: SIZE, deviceScaleFactor: 1 }
 /** A twelfth of the pictures may differ, so a small change of the page needs no new ones. */
 const TOLERANCE = 1 / 12
 
@@ -43,108 +45,84 @@ suite('the guide for people', () => {
     },
   })
 
-  inBrowser(
-    'leads from an empty store to labels, and its pictures show the page',
-    { viewport: SIZE, deviceScaleFactor: 1 },
-    async ({ page, address, t }) => {
-      const pages = ['people.md', '../../README.md'].map((page) => readFileSync(join(GUIDES, page), 'utf8'))
-      const shown = pages.flatMap((text) => [...text.matchAll(/\bpictures\/([\w-]+)\.png\)/g)].map(([, name]) => name))
-      const taken: string[] = []
-      const take = async (name: string) => {
-        taken.push(name)
-        await page.mouse.move(0, 0)
-        await t.test(`${name}.png`, () => compare(page, name))
-      }
+  inBrowser('leads from an empty store to labels, by pictures of the page', PICTURE, async ({ page, address, t }) => {
+    const pages = ['people.md', '../../README.md'].map((page) => readFileSync(join(GUIDES, page), 'utf8'))
+    const shown = pages.flatMap((text) => [...text.matchAll(/\bpictures\/([\w-]+)\.png\)/g)].map(([, name]) => name))
+    const taken: string[] = []
+    const take = async (name: string) => {
+      taken.push(name)
+      await page.mouse.move(0, 0)
+      await t.test(`${name}.png`, () => compare(page, name))
+    }
 
-      await page.getByText('There are no plants yet.').waitFor()
-      await take('page')
-      await page.getByRole('button', { name: 'Remember on this device' }).click()
+    await page.getByText('There are no plants yet.').waitFor()
+    await take('page')
+    await page.getByRole('button', { name: 'Remember on this device' }).click()
 
-      await openView(page, 'Import')
-      await drop(page, 'plants.csv', SHEET)
-      await page.getByRole('button', { name: 'Check the file' }).waitFor()
-      await take('columns')
-      await page.getByRole('button', { name: 'Check the file' }).click()
-      await page.getByText('Added: 11').waitFor()
-      await page.getByText('Refused: 1').scrollIntoViewIfNeeded()
-      await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
-      await take('check')
-      await page.getByRole('button', { name: 'Import 11 plants' }).click()
-      await page.getByRole('heading', { name: 'Imported' }).waitFor()
+    await openView(page, 'Import')
+    await drop(page, 'plants.csv', SHEET)
+    await page.getByRole('button', { name: 'Check the file' }).waitFor()
+    await take('columns')
+    await page.getByRole('button', { name: 'Check the file' }).click()
+    await page.getByText('Added: 11').waitFor()
+    await page.getByText('Refused: 1').scrollIntoViewIfNeeded()
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+    await take('check')
+    await page.getByRole('button', { name: 'Import 11 plants' }).click()
+    await page.getByRole('heading', { name: 'Imported' }).waitFor()
 
-      await page.getByRole('link', { name: 'Plants', exact: true }).click()
-      await untilCount(page.locator('[role=row][data-id]'), 11)
-      await page.getByText('That is all.').waitFor()
-      await take('plants')
-      await page.getByLabel('Search plants').fill('acer greenh')
-      await untilCount(page.locator('[role=row][data-id]'), 2)
-      await page.getByText('That is all.').waitFor()
-      await take('search')
-      await page.getByLabel('Search plants').fill('')
-      await untilCount(page.locator('[role=row][data-id]'), 11)
+    await page.getByRole('link', { name: 'Plants', exact: true }).click()
+    await untilCount(page.locator('[role=row][data-id]'), 11)
+    await page.getByText('That is all.').waitFor()
+    await take('plants')
+    await page.getByLabel('Search plants').fill('acer greenh')
+    await untilCount(page.locator('[role=row][data-id]'), 2)
+    await page.getByText('That is all.').waitFor()
+    await take('search')
+    await page.getByLabel('Search plants').fill('')
+    await untilCount(page.locator('[role=row][data-id]'), 11)
 
-      await page
-        .getByRole('checkbox', { name: /^Select \d/ })
-        .nth(1)
-        .click()
-      await page
-        .getByRole('checkbox', { name: /^Select \d/ })
-        .nth(4)
-        .click({ modifiers: ['Shift'] })
-      await page.getByLabel('More actions').click()
-      await page.getByRole('button', { name: 'Replace text' }).click()
-      await page.getByLabel('Find', { exact: true }).fill('i')
-      await page.getByLabel('Replace with').fill('j')
-      await page.getByRole('button', { name: /^Change \d/ }).waitFor()
-      await take('many')
-      await page.getByRole('button', { name: 'Cancel' }).click()
-      await page.getByRole('button', { name: 'Clear' }).click()
+    const boxes = page.getByRole('checkbox', { name: /^Select \d/ })
+    await boxes.nth(1).click()
+    await boxes.nth(4).click({ modifiers: ['Shift'] })
+    await page.getByLabel('More actions').click()
+    await page.getByRole('button', { name: 'Replace text' }).click()
+    await page.getByLabel('Find', { exact: true }).fill('i')
+    await page.getByLabel('Replace with').fill('j')
+    await page.getByRole('button', { name: /^Change \d/ }).waitFor()
+    await take('many')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Clear' }).click()
 
-      await page.getByRole('search').getByRole('link', { name: 'Print labels' }).click()
-      await page.getByRole('button', { name: 'Add all that match' }).click()
-      await page.getByText('11 labels', { exact: true }).waitFor()
-      await page.getByLabel('Address of the service, for phones').fill('http://192.168.1.20:8080')
-      await page.locator('.preview').scrollIntoViewIfNeeded()
-      await page.evaluate(`document.getElementById('preview').scrollIntoView()`)
-      await take('labels')
+    await page.getByRole('search').getByRole('link', { name: 'Print labels' }).click()
+    await page.getByRole('button', { name: 'Add all that match' }).click()
+    await page.getByText('11 labels', { exact: true }).waitFor()
+    await page.getByLabel('Address of the service, for phones').fill('http://192.168.1.20:8080')
+    await page.locator('.preview').scrollIntoViewIfNeeded()
+    await page.evaluate(`document.getElementById('preview').scrollIntoView()`)
+    await take('labels')
 
-      const houseplants = page.getByRole('row', { name: 'houseplant' })
-      await page.getByRole('link', { name: 'Plants', exact: true }).click()
-      await untilCount(houseplants, 2)
-      const [ficus, monstera] = await houseplants.locator('.id').allTextContents()
-      camera.show()
-      await page.getByRole('link', { name: 'Scan', exact: true }).click()
-      await page.getByText('Hold a label into the frame.').waitFor()
-      camera.show(`${address}#/plant?id=${monstera}`)
-      await page.getByRole('gridcell', { name: 'Monstera deliciosa' }).waitFor()
-      await page.getByText('Added').waitFor()
-      await take('scan')
-      await page.goto(`${address}#/stocktake?tag=houseplant`)
-      await page.getByRole('button', { name: 'Begin with the plants that match' }).click()
-      for (const id of [ficus, String(BigInt(monstera ?? '') + 1n)]) {
-        await page.getByLabel('Id of a label').fill(id ?? '')
-        await page.keyboard.press('Enter')
-      }
-      await page.getByText('is not one of these plants.').waitFor()
-      await take('stocktake')
-      assert.deepEqual(taken.toSorted(), shown.toSorted())
-    },
-  )
+    const houseplants = page.getByRole('row', { name: 'houseplant' })
+    await page.getByRole('link', { name: 'Plants', exact: true }).click()
+    await untilCount(houseplants, 2)
+    const [ficus, monstera] = await houseplants.locator('.id').allTextContents()
+    camera.show()
+    await page.getByRole('link', { name: 'Scan', exact: true }).click()
+    await page.getByText('Hold a label into the frame.').waitFor()
+    camera.show(`${address}#/plant?id=${monstera}`)
+    await page.getByRole('gridcell', { name: 'Monstera deliciosa' }).waitFor()
+    await page.getByText('Added').waitFor()
+    await take('scan')
+    await page.goto(`${address}#/stocktake?tag=houseplant`)
+    await page.getByRole('button', { name: 'Begin with the plants that match' }).click()
+    for (const id of [ficus, String(BigInt(monstera ?? '') + 1n)]) {
+      await typeLabel(page, id ?? '')
+    }
+    await page.getByText('is not one of these plants.').waitFor()
+    await take('stocktake')
+    assert.deepEqual(taken.toSorted(), shown.toSorted())
+  })
 })
-
-/** Drops a file on the page. */
-async function drop(page: Page, name: string, text: string): Promise<void> {
-  const transfer = await page.evaluateHandle<DataTransferLike>(
-    `(() => {
-      const transfer = new DataTransfer()
-      transfer.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}, { type: 'text/csv' }))
-      return transfer
-    })()`,
-  )
-  await page.locator('.drop').dispatchEvent('drop', { dataTransfer: transfer })
-}
-
-type DataTransferLike = object
 
 async function compare(page: Page, name: string): Promise<void> {
   const path = join(GUIDES, 'pictures', `${name}.png`)

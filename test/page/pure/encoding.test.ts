@@ -4,54 +4,39 @@ import { encodingOf, textsOf } from '../../../src/import/sheet/encoding.ts'
 import type { Encoding } from '../../../src/import/sheet/guess-encoding.ts'
 
 /** Lines of sheets, by the encoding in which old programs save them. */
-const TEXTS: readonly (readonly [Encoding, readonly string[]])[] = [
-  [
-    'windows-1252',
-    [
-      'Name;Ort\nHäberlea;Müllers Gärtnerei\nÖlweide;Süd\n',
-      'nom;lieu\nchêne pédonculé;forêt\nÉrable à sucre;près de l’étang\n',
-      'name,place\nCafé tree,Señor’s garden\nMagnolia × soulangeana,3½ m\n',
-      'navn;sted\nÆble;hæk\nBøg;skov\nÅkande;sø\n',
-      'nome;local\nAçaí;São Paulo\nIpê-amarelo;chão\n',
-      'name\nMagnolia × loebneri\nSalvia × sylvestris\n',
-      'naam;prijs\nRoos;€ 4,50\nTulp;€ 2\n',
-      `name\n${'Abies alba\n'.repeat(30_000)}Häberlea\n`,
-    ],
+const TEXTS: Partial<Record<Encoding, readonly string[]>> = {
+  'windows-1252': [
+    'Name;Ort\nHäberlea;Müllers Gärtnerei\nÖlweide;Süd\n',
+    'nom;lieu\nchêne pédonculé;forêt\nÉrable à sucre;près de l’étang\n',
+    'name,place\nCafé tree,Señor’s garden\nMagnolia × soulangeana,3½ m\n',
+    'navn;sted\nÆble;hæk\nBøg;skov\nÅkande;sø\n',
+    'nome;local\nAçaí;São Paulo\nIpê-amarelo;chão\n',
+    'name\nMagnolia × loebneri\nSalvia × sylvestris\n',
+    'naam;prijs\nRoos;€ 4,50\nTulp;€ 2\n',
+    `name\n${'Abies alba\n'.repeat(30_000)}Häberlea\n`,
   ],
-  [
-    'macintosh',
-    [
-      'Name;Ort\nHäberlea;Müllers Gärtnerei\nÖlweide;Süd\nWeiße Rose;Größe\n',
-      'nom;lieu\nchêne pédonculé;forêt\népicéa;allée\n',
-      'nombre\rencina española\r',
-    ],
+  macintosh: [
+    'Name;Ort\nHäberlea;Müllers Gärtnerei\nÖlweide;Süd\nWeiße Rose;Größe\n',
+    'nom;lieu\nchêne pédonculé;forêt\népicéa;allée\n',
+    'nombre\rencina española\r',
   ],
-  [
-    'windows-1250',
-    [
-      'název;místo\nrůže šípková;žlutý záhon\nčerný bez;u řeky\n',
-      'naziv;mjesto\nhrast lužnjak;šuma\ncrni grab;žuti vrt\nsmreča;brežuljak\n',
-      'nazwa\nżółta róża\nświerk\ngrab pospolity, część wschodnia\n',
-    ],
+  'windows-1250': [
+    'název;místo\nrůže šípková;žlutý záhon\nčerný bez;u řeky\n',
+    'naziv;mjesto\nhrast lužnjak;šuma\ncrni grab;žuti vrt\nsmreča;brežuljak\n',
+    'nazwa\nżółta róża\nświerk\ngrab pospolity, część wschodnia\n',
   ],
-  ['windows-1254', ['ad;yer\nçınar;bahçe\nşimşir;göl\nkayısı;İstanbul\n']],
-  [
-    'windows-1251',
-    [
-      'название;место\nРоза;Аллея\nБЕРЁЗА ПОВИСЛАЯ;САД\n',
-      'назва;місце\nДуб звичайний;Київ\nЯлина;ґрунт\n',
-      'Latin,Russian\nAbies alba,пихта\nAcer,клён\n',
-    ],
+  'windows-1254': ['ad;yer\nçınar;bahçe\nşimşir;göl\nkayısı;İstanbul\n'],
+  'windows-1251': [
+    'название;место\nРоза;Аллея\nБЕРЁЗА ПОВИСЛАЯ;САД\n',
+    'назва;місце\nДуб звичайний;Київ\nЯлина;ґрунт\n',
+    'Latin,Russian\nAbies alba,пихта\nAcer,клён\n',
   ],
-  ['windows-1253', ['όνομα;θέση\nΡόδο;κήπος\nΔάφνη;Αθήνα\nάγρια μέντα;είσοδος\n']],
-  ['shift_jis', ['名前,場所\n桜,東京\n梅,京都\n', '学名,和名\nRosa,バラ\nPinus,クロマツ（黒松）\n']],
-  [
-    'gb18030',
-    ['名称,位置\n牡丹,北京植物园\n月季,温室\n竹子,三号花坛\n', '学名,中文名\nGinkgo biloba,银杏\nRosa,玫瑰\n'],
-  ],
-  ['euc-kr', ['이름,장소\n소나무,서울\n벚나무,부산 식물원\n']],
-  ['utf-8', ['Name\nHäberlea\n', 'Name\rHäberlea\r']],
-]
+  'windows-1253': ['όνομα;θέση\nΡόδο;κήπος\nΔάφνη;Αθήνα\nάγρια μέντα;είσοδος\n'],
+  shift_jis: ['名前,場所\n桜,東京\n梅,京都\n', '学名,和名\nRosa,バラ\nPinus,クロマツ（黒松）\n'],
+  gb18030: ['名称,位置\n牡丹,北京植物园\n月季,温室\n竹子,三号花坛\n', '学名,中文名\nGinkgo biloba,银杏\nRosa,玫瑰\n'],
+  'euc-kr': ['이름,장소\n소나무,서울\n벚나무,부산 식물원\n'],
+  'utf-8': ['Name\nHäberlea\n', 'Name\rHäberlea\r'],
+}
 
 /** Writes a text in an encoding, which the platform only reads: it finds each character's bytes by reading all of them. */
 function written(text: string, encoding: Encoding): Uint8Array<ArrayBuffer> {
@@ -69,7 +54,7 @@ function written(text: string, encoding: Encoding): Uint8Array<ArrayBuffer> {
 }
 
 suite('the page finds the encoding of a sheet', () => {
-  for (const [encoding, texts] of TEXTS) {
+  for (const [encoding, texts] of Object.entries(TEXTS) as [Encoding, readonly string[]][]) {
     test(`in ${encoding}`, async () => {
       for (const text of texts) {
         const bytes = written(text, encoding)

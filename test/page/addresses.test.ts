@@ -1,14 +1,58 @@
 import assert from 'node:assert/strict'
 import { hash, X509Certificate } from 'node:crypto'
-import { test } from 'node:test'
+import { suite, test } from 'node:test'
+import { useBelow } from '../support/below-path.ts'
 import { hasBrowser, withBrowser } from '../support/browser.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { tempFolder } from '../support/files.ts'
 import { notTestedHere } from '../support/not-tested.ts'
+import { pageTests, until } from '../support/page.ts'
+import { PathProxy } from '../support/path-proxy.ts'
 import { Program } from '../support/process.ts'
+import { withService } from '../support/service.ts'
 import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
 import { writePair } from '../support/transport.ts'
 import { PATIENCE } from '../support/until.ts'
+
+const NOT_LOADED = 'The script of this page did not load.'
+
+suite('the pages', () => {
+  const { inBrowser } = pageTests()
+
+  for (const strips of [true, false]) {
+    inBrowser(`work below a path that a proxy ${strips ? 'takes off' : 'leaves'}, beside another`, async (opened) => {
+      const { page, t } = opened
+      const proxy = await PathProxy.start(t, strips)
+      const below = async (path: string) => {
+        const address = proxy.origin + path
+        const service = await withService(t, { publicUrl: address })
+        proxy.ports.set(path, service.port)
+        return { address, service }
+      }
+      await useBelow(page, await below('/garden'), await below('/shed'))
+    })
+  }
+
+  // What Chromium says of the scripts.
+  const expected = /Failed to load|Refused to|MIME/
+  inBrowser('say below a path unknown to the service that no script loads', { expected }, async (opened) => {
+    const { page, service, t } = opened
+    const proxy = await PathProxy.start(t, true)
+    proxy.ports.set('/garden', service.port)
+    for (const path of ['', 'docs']) {
+      await page.goto(`${proxy.origin}/garden/${path}`)
+      await page.getByText(NOT_LOADED).waitFor()
+    }
+  })
+
+  inBrowser('have no such line where they load', async ({ page, address }) => {
+    await page.locator('#search').waitFor()
+    await until(page, `!document.documentElement.outerHTML.includes(${JSON.stringify(NOT_LOADED)})`)
+    await page.goto(`${address}docs`)
+    await page.getByRole('heading', { name: 'A first request' }).waitFor()
+    await until(page, `!document.documentElement.outerHTML.includes(${JSON.stringify(NOT_LOADED)})`)
+  })
+})
 
 test('the link of the first start leads to the page over https, where camera and clipboard are allowed', async (t) => {
   if (!hasBrowser || !hasTerminal) return notTestedHere(t, 'the page over https in a browser')

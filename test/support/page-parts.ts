@@ -1,4 +1,12 @@
-// What a browser keeps, in memory: as much of IndexedDB (https://www.w3.org/TR/IndexedDB/) as `offline/` uses.
+// Parts of the page in Node.js, with what a browser keeps in memory: as much of IndexedDB
+// (https://www.w3.org/TR/IndexedDB/) as `offline/` uses.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+import { ROOT } from '../../scripts/repository.ts'
+import type { Scene } from './clean-up.ts'
+import { tempFolder } from './files.ts'
 
 class Request extends EventTarget {
   result: unknown
@@ -12,7 +20,7 @@ class Request extends EventTarget {
 }
 
 /** The stores of the one database, by their names. */
-export const kept = new Map<string, Map<string, unknown>>()
+const kept = new Map<string, Map<string, unknown>>()
 let writing: Promise<unknown> = Promise.resolve()
 
 class Transaction extends EventTarget {
@@ -92,7 +100,7 @@ class Nothing {
 }
 
 /** What the page asks of a browser beside that, where it shows nothing. */
-export const BROWSER = {
+const BROWSER = {
   indexedDB: { open },
   IDBRequest: Request,
   IDBDatabase: Database,
@@ -112,4 +120,30 @@ export const BROWSER = {
   document: { hidden: false, addEventListener() {}, documentElement: {}, querySelector: () => null },
   addEventListener() {},
   removeEventListener() {},
+}
+
+/**
+ * Bundles parts of the page, because Node.js runs no JSX, and gives them a browser of the test.
+ *
+ * @param parts the names that each file exports
+ */
+export async function loadParts<Parts>(scene: Scene, parts: Readonly<Record<string, string>>): Promise<Parts> {
+  const contents = Object.entries(parts).map(([file, names]) => `export { ${names} } from './${file}'`)
+  const { outputFiles } = await build({
+    stdin: { contents: contents.join('\n'), resolveDir: ROOT, loader: 'ts' },
+    tsconfigRaw: {},
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    bundle: true,
+    external: ['*.js'],
+    write: false,
+    format: 'esm',
+    mainFields: ['module', 'main'],
+  })
+  const path = join(tempFolder(scene), 'page.mjs')
+  writeFileSync(path, outputFiles[0]?.contents ?? '')
+  for (const [name, value] of Object.entries(BROWSER)) {
+    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
+  }
+  return (await import(pathToFileURL(path).href)) as Parts
 }
