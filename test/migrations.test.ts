@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { makeDraft } from '../src/base/files.ts'
 import { type Migration, pendingMigrations, readMigrations, statementsOf } from '../src/base/migrations.ts'
 import { OperatorError } from '../src/base/operator-error.ts'
 import { APPLICATION_ID, openWriter } from '../src/sqlite/connection.ts'
 import { migrate } from '../src/sqlite/open/prepare-file.ts'
+import { cleanUp } from './support/clean-up.ts'
 import { isIntact, snapshot, tempFolder } from './support/files.ts'
 import { run } from './support/process.ts'
+import { until } from './support/until.ts'
 
 const OURS = readMigrations(new URL('../sql/sqlite/', import.meta.url))
 
@@ -156,6 +161,24 @@ test('eight processes that start at once without a store create one store, and l
   await startMany(t, join(folder, 'plants.db'))
   const found = readdirSync(folder).filter((name) => name.includes('.new-'))
   assert.deepEqual(found, [], 'no draft of a store is left')
+})
+
+test('a draft whose lock another start has taken first gets another name', async (t) => {
+  const folder = tempFolder(t)
+  const taker = new Worker(new URL('./support/draft-taker.ts', import.meta.url), { workerData: folder })
+  cleanUp(t, () => void taker.terminate())
+  await once(taker, 'message')
+  let taken = 0
+  taker.on('message', () => taken++)
+  const make = async () => {
+    for (let i = 0; i < 20; i++) makeDraft(join(folder, 'plants.db'))[Symbol.dispose]()
+    return taken >= 10
+  }
+  await until(make, 'the other start takes no lock')
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => !name.endsWith('.lock')),
+    [],
+  )
 })
 
 test('eight processes that start at once on an old store migrate it once, and lose no token', async (t) => {

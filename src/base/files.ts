@@ -35,9 +35,7 @@ interface Draft extends Disposable {
  */
 export function makeDraft(path: string): Draft {
   removeAbandonedDrafts(dirname(path))
-  const draft = `${path}${DRAFT_SUFFIX}${process.pid}-${randomBytes(4).toString('hex')}`
-  const lock = takeLock(draft + LOCK_SUFFIX)
-  if (lock === undefined) throw new Error(`another process holds the lock of ${draft}`)
+  const { draft, lock } = lockedName(path)
   const remove = () => {
     process.off('exit', remove)
     removeDraft(draft, lock)
@@ -51,6 +49,15 @@ export function makeDraft(path: string): Draft {
     throw error
   }
   return { path: draft, [Symbol.dispose]: remove }
+}
+
+/** Takes another name where a process that looks for abandoned drafts had the lock first: it removes what it has locked. */
+function lockedName(path: string): { readonly draft: string; readonly lock: FileLock } {
+  for (;;) {
+    const draft = `${path}${DRAFT_SUFFIX}${process.pid}-${randomBytes(4).toString('hex')}`
+    const lock = takeLock(draft + LOCK_SUFFIX)
+    if (lock !== undefined) return { draft, lock }
+  }
 }
 
 /** Links a draft to its name. @throws Error with the code EEXIST when the name exists already */
