@@ -208,7 +208,7 @@ function concurrencyTests(suite: Suite): void {
     const other = { ...TESTER, id: 'tok_other' }
     for (const write of [creates, replaces, updates, deletes]) {
       let written = 0
-      const all = full.map((_, i) => write(i).then(() => written++))
+      const all = full.map((_, i) => onceIndexed<unknown>(() => write(i)).then(() => written++))
       const few = Array.from({ length: 5 }, (_, i) => {
         const one = plant(BigInt(5000 + i), write.name)
         if (write === creates) return store.createPlant(one, lenient, other)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
+import { AppError } from '../../src/domain/errors.ts'
 import type { ImportMode, NewPlant } from '../../src/domain/plant.ts'
 import { type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../src/domain/plant-query.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { TESTER } from './actor.ts'
-import { refusal } from './store-under-test.ts'
 import { until } from './until.ts'
 
 export const EVERYTHING: PlantFilter = { tags: [], words: [] }
@@ -45,13 +45,19 @@ export function importMany(
   return importAll(store, plants, mode)
 }
 
+/** The refusals of a search, and of a write, for which the index is too far behind. */
+const BEHIND = [50301, 42901]
+
 /** Asks again while the search index is too far behind, as it may be on a busy machine. */
 export async function onceIndexed<T>(read: () => Promise<T>): Promise<T> {
   const answers: T[] = []
   const isAnswered = () =>
     read().then(
       (found) => answers.push(found) > 0,
-      (error: unknown) => !refusal(50301)(error),
+      (error: unknown) => {
+        if (error instanceof AppError && BEHIND.includes(error.number)) return false
+        throw error
+      },
     )
   await until(isAnswered, 'the index stays behind')
   return answers[0] as T
