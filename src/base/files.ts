@@ -51,13 +51,21 @@ export function makeDraft(path: string): Draft {
   return { path: draft, [Symbol.dispose]: remove }
 }
 
-/** Takes another name where a process that looks for abandoned drafts had the lock first: it removes what it has locked. */
+/** Names of one draft that are tried. A disk that gives no lock at all would else have files without end. */
+const MAX_NAMES = 10
+
+/**
+ * Takes another name where a process that looks for abandoned drafts had the lock first: it removes what it has locked.
+ *
+ * @throws OperatorError when none of the names can be locked
+ */
 function lockedName(path: string): { readonly draft: string; readonly lock: FileLock } {
-  for (;;) {
+  for (let tries = 0; tries < MAX_NAMES; tries++) {
     const draft = `${path}${DRAFT_SUFFIX}${process.pid}-${randomBytes(4).toString('hex')}`
     const lock = takeLock(draft + LOCK_SUFFIX)
     if (lock !== undefined) return { draft, lock }
   }
+  throw new OperatorError(`${path}: no file beside it can be locked; is this a disk that has locks?`)
 }
 
 /** Links a draft to its name. @throws Error with the code EEXIST when the name exists already */
