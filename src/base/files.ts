@@ -65,7 +65,7 @@ function lockedName(path: string): { readonly draft: string; readonly lock: File
     const lock = takeLock(draft + LOCK_SUFFIX)
     if (lock !== undefined) return { draft, lock }
   }
-  throw new OperatorError(`${path}: no file beside it can be locked; is this a disk that has locks?`)
+  throw new OperatorError(`${path}: no file beside it can be locked; choose a folder on a disk with file locks`)
 }
 
 /** Links a draft to its name. @throws Error with the code EEXIST when the name exists already */
