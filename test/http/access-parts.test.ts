@@ -15,9 +15,9 @@ const [IN, BESIDE] = ['bed/1', 'shed']
 
 /** The tags of the plant 1, and of what is written: in the part, outside of it, and taken out of it. */
 const PLACES = {
-  in: { stored: IN, written: IN },
-  out: { stored: BESIDE, written: BESIDE },
-  leaving: { stored: IN, written: BESIDE },
+  in: { is: 'in the part', stored: IN, written: IN },
+  out: { is: 'outside of it', stored: BESIDE, written: BESIDE },
+  leaving: { is: 'taken out of it', stored: IN, written: BESIDE },
 } as const
 type Place = keyof typeof PLACES
 
@@ -101,19 +101,12 @@ function expectedOf(sender: Sender, operation: Operation, place: Place): number 
 }
 
 suite('every operation with every set of scopes, with a part and without a token', () => {
-  test('answers as the sender and the place of the plant say, in 2,000 cases and more', async (t) => {
-    const { settings } = await Issuer.start(t)
-    const bounds = {
-      ...settings,
-      ...LOCAL,
-      public: PART.join(),
-      publicLimit: Number.POSITIVE_INFINITY,
-      maxImports: '100',
-    }
-    let cases = 0
-    for (const place of ['in', 'out', 'leaving'] as const satisfies readonly Place[]) {
-      const { stored, written } = PLACES[place]
-      const service = await withService(t, bounds)
+  for (const place of ['in', 'out', 'leaving'] as const satisfies readonly Place[]) {
+    const { is, stored, written } = PLACES[place]
+    test(`answers as the sender and the place of the plant say: ${is}`, async (t) => {
+      const { settings } = await Issuer.start(t)
+      const bounds = { public: PART.join(), publicLimit: Number.POSITIVE_INFINITY, maxImports: '100' }
+      const service = await withService(t, { ...settings, ...LOCAL, ...bounds })
       // Where the plant is means nothing to a token without a part.
       const senders = SENDERS.filter((sender) => place === 'in' || sender === undefined || sender.part !== undefined)
       const issued = await Promise.all(
@@ -129,7 +122,6 @@ suite('every operation with every set of scopes, with a part and without a token
           const about = `${operation.id}, ${place}, ${JSON.stringify(sender ?? 'no token')}: ${answer.body}`
           assert.equal(got, expectedOf(sender, operation, place), about)
         }
-        cases++
       }
       for (const operation of contract.operations) {
         const isRefused = ({ sender }: (typeof issued)[number]) => expectedOf(sender, operation, place) > 999
@@ -142,7 +134,6 @@ suite('every operation with every set of scopes, with a part and without a token
           if (operation.method !== 'GET') things = await makeThings(service, stored, { operation, things })
         }
       }
-    }
-    assert.ok(cases > 2000, `${cases} cases`)
-  })
+    })
+  }
 })
