@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { compareCodePoints, fold, plantWords, SORT_KEY_LENGTH, sortKey, words } from '../../src/domain/plant-query.ts'
+import {
+  compareCodePoints,
+  filterOf,
+  fold,
+  matches,
+  plantWords,
+  SORT_KEY_LENGTH,
+  sortKey,
+  words,
+} from '../../src/domain/plant-query.ts'
 import { anyText } from '../support/plants.ts'
 import { anyCharacter, holds } from '../support/property.ts'
-import { modelWords, TRICKY } from '../support/word-model.ts'
+import { modelMatches, modelWords, TRICKY } from '../support/word-model.ts'
 
 /** Characters in a block of BLOCKS. */
 const BLOCK = 2048
@@ -165,6 +174,18 @@ suite('the words of a text', () => {
       }),
     )
   })
+})
+
+test('a search finds the plants of the rule for words, with hybrid signs, hyphens and neither', () => {
+  const text = fc.string({ unit: fc.constantFrom('x', '×', 'X', ' ', '-', '\u2010', 'a', 'b', '🌵'), maxLength: 7 })
+  holds(
+    fc.property(text, text, text, (q, name, tag) => {
+      const filter = filterOf({ q })
+      const isFound = filter !== undefined && matches(filter, { name, tag })
+      assert.equal(isFound, modelMatches(q, { name, tag }))
+    }),
+    { numRuns: 5000 },
+  )
 })
 
 suite('the order of names', () => {
