@@ -8,11 +8,10 @@ import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { makeDraft } from '../src/base/files.ts'
 import { type Migration, pendingMigrations, readMigrations, statementsOf } from '../src/base/migrations.ts'
-import { OperatorError } from '../src/base/operator-error.ts'
 import { APPLICATION_ID, openWriter } from '../src/sqlite/connection.ts'
 import { migrate } from '../src/sqlite/open/prepare-file.ts'
 import { cleanUp } from './support/clean-up.ts'
-import { isIntact, snapshot, tempFolder } from './support/files.ts'
+import { fails, isIntact, snapshot, tempFolder } from './support/files.ts'
 import { run } from './support/process.ts'
 import { until } from './support/until.ts'
 
@@ -45,12 +44,6 @@ function schemaOf(path: string): { migrations: unknown[]; tables: unknown[] } {
   return { migrations: migrations.map((row) => ({ ...row })), tables: tables.map((row) => ({ ...row })) }
 }
 
-const operatorError = (pattern: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof OperatorError, String(error))
-  assert.match(error.message, pattern)
-  return true
-}
-
 test('the reader of migrations reads only the numbered files of a folder, in order', (t) => {
   const folder = folderOf(t, { '000002.sql': 'B', '000001.sql': 'A', 'notes.md': '', '000003.sql~': 'C', '4.sql': 'D' })
   const found = readMigrations(folder).map(({ number, sql }) => [number, sql])
@@ -75,14 +68,11 @@ test('pending migrations are those that the store lacks, in order', () => {
 test('opening refuses a store with another or a newer schema', () => {
   const known: Migration[] = [1, 2].map((number) => ({ number, sql: '', checksum: `sum ${number}` }))
   const changed = [...known.slice(0, 1), { number: 2, checksum: 'another sum' }]
-  assert.throws(
-    () => pendingMigrations(known, changed),
-    operatorError(/schema 2 was created by a migration that differs/),
-  )
+  assert.throws(() => pendingMigrations(known, changed), fails(/schema 2 was created by a migration that differs/))
   const newer = [...known, { number: 3, checksum: 'sum 3' }]
   assert.throws(
     () => pendingMigrations(known, newer),
-    operatorError(/schema 3, newer than this program's 2; update the program/),
+    fails(/schema 3, newer than this program's 2; update the program/),
   )
 })
 
@@ -114,7 +104,7 @@ test('migrating a store applies each later migration once, in order', (t) => {
   const db = openWriter(path)
   migrate(db, [...OURS, first])
   for (let i = 0; i < 2; i++) migrate(db, [...OURS, first, second])
-  assert.throws(() => migrate(db), operatorError(/newer than this program's/))
+  assert.throws(() => migrate(db), fails(/newer than this program's/))
   assert.throws(
     () => migrate(db, [...OURS, second, first]),
     new RegExp(`schema ${first.number} was created by a migration that differs`),
