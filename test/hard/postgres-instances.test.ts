@@ -4,10 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { versionOf } from '../../src/domain/plant.ts'
 import { PLANT_ORDERS } from '../../src/domain/plant-query.ts'
 import type { Store } from '../../src/domain/store.ts'
-import { hashSecret } from '../../src/domain/token.ts'
 import { ACTOR, assertDisjoint, keyOf } from '../id-suite.ts'
 import { TESTER } from '../support/actor.ts'
-import { replacePlant, updatePlant } from '../support/change-plant.ts'
+import { replacePlant } from '../support/change-plant.ts'
 import { createPlant } from '../support/create-plant.ts'
 import { freePort } from '../support/free-port.ts'
 import { Load, ready, send } from '../support/load.ts'
@@ -19,7 +18,6 @@ import { newDatabase, plantsOf } from '../support/postgres.ts'
 import { run, type Served, serveStore, TOKEN } from '../support/process.ts'
 import { plant, refusal } from '../support/store-under-test.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
-import { token } from '../token-suite.ts'
 
 const HEADERS = { Authorization: `Bearer ${TOKEN}` }
 
@@ -66,17 +64,6 @@ test('waiting reservations of ids leave the connections of an instance to create
   assertDisjoint(await reservations, counts)
 })
 
-test('exactly one of two instances may revoke one of the last two tokens with the scope tokens', async (t) => {
-  const { stores } = await twoStores(t)
-  const [one, other] = [token('one', { scopes: ['tokens'] }), token('other', { scopes: ['tokens'] })]
-  for (const each of [one, other]) await stores[0].tokens.createToken(each, hashSecret(each.id))
-  const results = await Promise.all([
-    stores[0].tokens.revokeToken(one.id, true),
-    stores[1].tokens.revokeToken(other.id, true),
-  ])
-  assert.deepEqual(results.toSorted(), ['last', 'revoked'])
-})
-
 test('of two instances that expect the same version exactly one succeeds, a thousand times', async (t) => {
   const { stores } = await twoStores(t)
   const [first] = stores
@@ -105,19 +92,6 @@ test('concurrent replaces by several instances all get true results, and the las
   assert.equal(results.filter((result) => result === 'replaced').length, 99)
   const [left] = await plantsOf(url)
   assert.ok(rivals.some(({ name }) => name === left?.name))
-})
-
-test('updates of different members by two instances both take effect', async (t) => {
-  const { url, stores } = await twoStores(t)
-  const [first, second] = stores
-  await createPlant(first, plant(1n, 'name', 'tag'), { mustBeNew: true })
-  for (let round = 0; round < 200; round++) {
-    await Promise.all([
-      updatePlant(first, 1n, { name: `name ${round}` }, {}, TESTER),
-      updatePlant(second, 1n, { tag: `tag ${round}` }, {}, TESTER),
-    ])
-    assert.deepEqual(await plantsOf(url), [plant(1n, `name ${round}`, `tag ${round}`)])
-  }
 })
 
 test('concurrent imports of the same plants by two instances neither fail nor deadlock', async (t) => {
