@@ -44,15 +44,6 @@ function getTests(suite: Suite): void {
     }
     assert.equal(await store.getPlant(MIN_ID + 1n), undefined)
   })
-
-  suite('a read returns every write acknowledged before it', async ({ store }) => {
-    for (let i = 0; i < 100; i++) {
-      await replacePlant(store, plant(1n, `version ${i}`), NO_EXPECTATION, TESTER)
-      assert.deepEqual(await store.getPlant(1n), plant(1n, `version ${i}`))
-    }
-    await deletePlant(store, 1n, NO_EXPECTATION, TESTER)
-    assert.equal(await store.getPlant(1n), undefined)
-  })
 }
 
 function replaceTests(suite: Suite): void {
