@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { MinimalRoot, minimalRootNeeds, SYSTEMS, type SystemName } from '../../../scripts/minimal-root.ts'
@@ -89,15 +89,3 @@ async function startsAndTests(t: TestContext, root: MinimalRoot): Promise<void> 
     )
   })
 }
-
-test('the guide says how large the packages are', async (t) => {
-  const folder = tempFolder(t)
-  const guide = readFileSync(join(ROOT, 'docs/guides/installing.md'), 'utf8')
-  const said = [...guide.matchAll(/^\|[^|]*\|[^|]*\| (\d+) MB +\|/gm)].map(([, size]) => Number(size))
-  const made = [npmPackage(folder), await executable(folder), tarball(folder)].map((path) => statSync(path).size / 1e6)
-  assert.equal(said.length, made.length)
-  for (const [i, size] of made.entries()) {
-    const of = said[i] ?? Number.NaN
-    assert.ok(Math.abs(size - of) <= Math.max(0.5, 0.1 * of), `the guide says ${of} MB, it has ${size}`)
-  }
-})
