@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { type ImportOptions, PlantstoreClient, type UndoReport } from '../../client/src/index.ts'
 import { programFlags } from '../../scripts/repository.ts'
 import { http } from '../../src/base/http.ts'
+import { newPlantJson } from '../../src/domain/plant.ts'
 import { tempFolder } from '../support/files.ts'
-import { NDJSON } from '../support/import.ts'
 import { send } from '../support/load.ts'
 import { isLinux } from '../support/not-tested.ts'
 import { newDatabase, query } from '../support/postgres.ts'
@@ -17,75 +19,23 @@ const STORES: readonly (readonly [string, (t: TestContext) => Promise<string>])[
   ['PostgreSQL', (t) => newDatabase(t)],
 ]
 
-interface ListedAction {
-  readonly id: string
-  readonly created: number
-  readonly updated: number
-  readonly deleted: number
-  readonly undoes?: string
-  readonly undoneBy?: string
+/** A client that tries each request once, as a kill is to break it. */
+const clientOf = ({ address }: Served) => new PlantstoreClient({ url: address, token: TOKEN, attempts: 1 })
+
+/** Imports rows as a part of an action. */
+async function importRows(client: PlantstoreClient, rows: readonly string[], options: ImportOptions = {}) {
+  assert.equal((await client.importPlants(rows.join('\n'), { mode: 'update', ...options })).refused, 0)
 }
 
-interface LoggedChange {
-  readonly position: string
-  readonly type: string
-  readonly action?: string
-  readonly plant?: { readonly id: number; readonly name: string }
-  readonly before?: { readonly id: number; readonly name: string }
-}
+/** The bytes of the export by id. */
+const exportOf = async (client: PlantstoreClient) => text(await client.exportFile({ format: 'ndjson' }))
 
-interface UndoReport {
-  readonly restored: number
-  readonly left: number
-  readonly leftPlants: readonly { readonly id: number; readonly plant?: object }[]
-}
+/** All changes after a position, or of an action. */
+const changesOf = (client: PlantstoreClient, query: { after?: string; action?: string } = {}) =>
+  Array.fromAsync(client.listChanges({ ...query, limit: 1000 }))
 
-/** What a client of a running service asks about actions. */
-class UndoClient {
-  readonly #address: string
-
-  constructor(address: string) {
-    this.#address = address
-  }
-
-  async #ask(path: string, { headers, ...init }: RequestInit & { headers?: Record<string, string> } = {}) {
-    const sent = { ...init, headers: { Authorization: `Bearer ${TOKEN}`, ...headers } }
-    const answer = await fetch(`${this.#address}${path}`, sent)
-    const text = await answer.text()
-    assert.equal(answer.status, 200, text)
-    return { text, action: answer.headers.get('plantstore-action') }
-  }
-
-  /** Imports plants of these names by their ids, as a part of an action. */
-  async importPlants(rows: readonly string[], { mode = 'update', action }: { mode?: string; action?: string } = {}) {
-    const headers = { 'Content-Type': NDJSON, ...(action && { 'Plantstore-Action': action }) }
-    const { text } = await this.#ask(`/plants/import?mode=${mode}`, { method: 'POST', headers, body: rows.join('\n') })
-    assert.match(text, /"refused":0/)
-  }
-
-  async undo(id: string, headers: Record<string, string>): Promise<UndoReport & { readonly id: string }> {
-    const { text, action } = await this.#ask(`/actions/${id}/undo`, { method: 'POST', headers })
-    return { ...(JSON.parse(text) as UndoReport), id: action ?? assert.fail() }
-  }
-
-  /** The bytes of the export by id. */
-  export = async (): Promise<string> => (await this.#ask('/plants/export?format=ndjson')).text
-
-  actions = async (query = ''): Promise<readonly ListedAction[]> =>
-    JSON.parse((await this.#ask(`/actions${query}`)).text) as ListedAction[]
-
-  /** All changes after a position. */
-  async changes(after?: string, query = ''): Promise<LoggedChange[]> {
-    const all: LoggedChange[] = []
-    for (let last = after; ; ) {
-      const { text } = await this.#ask(`/changes?limit=1000${query}${last === undefined ? '' : `&after=${last}`}`)
-      const page = JSON.parse(text) as LoggedChange[]
-      all.push(...page)
-      last = page.at(-1)?.position
-      if (last === undefined) return all
-    }
-  }
-}
+/** The newest actions. */
+const actionsOf = async (client: PlantstoreClient) => (await client.listActions().page()).items
 
 /** Rows of an import with ids from one on. */
 const rowsOf = (first: number, count: number, name: string): string[] =>
@@ -127,17 +77,24 @@ class Others {
   }
 }
 
+const idsLeft = ({ leftPlants }: UndoReport) => leftPlants.map(({ id }) => Number(id)).sort((a, b) => a - b)
+
 /**
  * Asserts that a report names exactly the plants that others have changed before the undo came to them.
  *
  * @param from the position of the log after which others change plants
  */
-async function assertLeft(client: UndoClient, report: UndoReport, [undo, undone]: readonly string[], from: string) {
+async function assertLeft(
+  client: PlantstoreClient,
+  report: UndoReport,
+  [undo, undone]: readonly string[],
+  from: string,
+) {
   const restored = new Set<number>()
   const changed = new Set<number>()
   const seen = new Set(undone === ACTION ? Array.from({ length: PLANTS }, (_, i) => i + 1) : [])
-  for (const { plant, before, action } of await client.changes(from)) {
-    const id = (plant ?? before)?.id ?? 0
+  for (const { plant, before, action } of await changesOf(client, { after: from })) {
+    const id = Number((plant ?? before)?.id)
     if (action === undone) seen.add(id)
     else if (!seen.has(id) || restored.has(id) || changed.has(id)) continue
     else (action === undo ? restored : changed).add(id)
@@ -146,7 +103,7 @@ async function assertLeft(client: UndoClient, report: UndoReport, [undo, undone]
   assert.ok(left.length > 0 && left.every(isChanged))
   assert.equal(restored.size, seen.size - left.length)
   assert.deepEqual([report.restored, report.left], [restored.size, left.length])
-  const named = report.leftPlants.map(({ id }) => id).sort((a, b) => a - b)
+  const named = idsLeft(report)
   if (left.length <= 1000) assert.deepEqual(named, left)
   else assert.ok(named.length === 1000 && named.every((id) => changed.has(id)))
 }
@@ -160,7 +117,7 @@ const unchanged = (rows: string): string =>
 
 async function undoBeside(t: TestContext, address: string, mode: 'update' | 'add'): Promise<void> {
   const served = await serveStore(t, address, [], { nodeArgs: programFlags() })
-  const client = new UndoClient(served.address)
+  const client = clientOf(served)
   const others = new Others(served.address)
   const took: string[] = []
   const timed = async <T>(what: string, work: Promise<T>): Promise<T> => {
@@ -169,27 +126,29 @@ async function undoBeside(t: TestContext, address: string, mode: 'update' | 'add
     took.push(`${what} ${((performance.now() - begin) / 1000).toFixed(1)} s`)
     return result
   }
-  if (mode === 'update') await client.importPlants(rowsOf(1, PLANTS, 'old'))
-  const before = await client.export()
-  await timed('import', client.importPlants(rowsOf(1, PLANTS, 'new'), { action: ACTION }))
-  const after = await client.export()
+  if (mode === 'update') await importRows(client, rowsOf(1, PLANTS, 'old'))
+  const before = await exportOf(client)
+  await timed('import', importRows(client, rowsOf(1, PLANTS, 'new'), { action: ACTION }))
+  const after = await exportOf(client)
   const peak = () => (isLinux ? (served.program.memory('VmHWM') / 1e6).toFixed() : 'unknown')
   const peakOfImport = peak()
 
-  const quiet = await timed('undo', client.undo(ACTION, { 'Plantstore-Action': 'quiet' }))
-  assert.deepEqual([quiet.restored, quiet.left, await client.export()], [PLANTS, 0, before])
-  const redo = await timed('redo', client.undo('quiet', { 'Plantstore-Action': 'redo' }))
-  assert.deepEqual([redo.restored, redo.left, await client.export()], [PLANTS, 0, after])
+  const quiet = await timed('undo', client.undoAction(ACTION, { action: 'quiet' }))
+  assert.deepEqual([quiet.restored, quiet.left, await exportOf(client)], [PLANTS, 0, before])
+  const redo = await timed('redo', client.undoAction('quiet', { action: 'redo' }))
+  assert.deepEqual([redo.restored, redo.left, await exportOf(client)], [PLANTS, 0, after])
 
-  const from = (await client.changes(undefined, '&action=redo')).at(-1)?.position ?? assert.fail()
+  const from = (await changesOf(client, { action: 'redo' })).at(-1)?.position ?? assert.fail()
   for (const [half, what, undone, expected] of [
     [0, 'back', ACTION, before],
     [1, 'forth', 'back', after],
   ] as const) {
     await others.change(half, 0, 0.3)
-    const named = { 'Plantstore-Action': what }
-    const [report] = await Promise.all([timed(what, client.undo(undone, named)), others.change(half, 0.3, 1)])
-    assert.equal(unchanged(await client.export()), unchanged(expected), what)
+    const [report] = await Promise.all([
+      timed(what, client.undoAction(undone, { action: what })),
+      others.change(half, 0.3, 1),
+    ])
+    assert.equal(unchanged(await exportOf(client)), unchanged(expected), what)
     await assertLeft(client, report, [what, undone], from)
   }
   others.close()
@@ -207,28 +166,29 @@ for (const [engine, newStore] of STORES) {
 
 /** Plants that the action creates, changes and deletes; some steps each. */
 const EACH = 1800
-const RETRY = { 'Idempotency-Key': 'a-key-of-twenty-and-more' }
+/** The name by which a repeated undo goes on. */
+const UNDO = { action: 'back' }
 
-const changesOf = ({ created, updated, deleted }: { created: number; updated: number; deleted: number }): number =>
+const sizeOf = ({ created, updated, deleted }: { created: number; updated: number; deleted: number }): number =>
   created + updated + deleted
 
 /** Makes the action, and what others change after it. @returns the export that the undo is to come back to */
-async function prepare(client: UndoClient): Promise<string> {
-  await client.importPlants(rowsOf(1, 2 * EACH, 'old'))
-  const before = (await client.export()).trimEnd().split('\n')
-  await client.importPlants(rowsOf(1, EACH, 'new'), { action: ACTION })
-  await client.importPlants(rowsOf(EACH + 1, EACH, 'old'), { mode: 'delete', action: ACTION })
-  await client.importPlants(rowsOf(2 * EACH + 1, EACH, 'new'), { action: ACTION })
+async function prepare(client: PlantstoreClient): Promise<string> {
+  await importRows(client, rowsOf(1, 2 * EACH, 'old'))
+  const before = (await exportOf(client)).trimEnd().split('\n')
+  await importRows(client, rowsOf(1, EACH, 'new'), { action: ACTION })
+  await importRows(client, rowsOf(EACH + 1, EACH, 'old'), { mode: 'delete', action: ACTION })
+  await importRows(client, rowsOf(2 * EACH + 1, EACH, 'new'), { action: ACTION })
   const others = [rowsOf(7, 1, 'else'), rowsOf(EACH + 7, 1, 'else'), rowsOf(2 * EACH + 7, 1, 'else')].flat()
-  await client.importPlants(others)
+  await importRows(client, others)
   const after = before.map((row, i) => (i === 6 || i === EACH + 6 ? (others[Math.floor(i / EACH)] ?? row) : row))
   return `${[...after, others[2]].join('\n')}\n`
 }
 
 /** Asserts that the log names each change of the undo, and that the plants are what the log says. */
-async function assertNamed(client: UndoClient, end: string, start: string): Promise<void> {
-  const changes = await client.changes(end)
-  const [undo] = await client.actions('?limit=1')
+async function assertNamed(client: PlantstoreClient, end: string, start: string): Promise<void> {
+  const changes = await changesOf(client, { after: end })
+  const [undo] = await actionsOf(client)
   assert.equal(undo?.undoes, ACTION)
   assert.deepEqual(new Set(changes.map(({ action }) => action)), new Set([undo.id]), 'each change of the undo names it')
   const counts = Object.fromEntries(
@@ -239,7 +199,7 @@ async function assertNamed(client: UndoClient, end: string, start: string): Prom
   )
   const { created, updated, deleted } = undo
   assert.deepEqual({ created, updated, deleted }, counts)
-  assert.equal((await client.changes(undefined, `&action=${undo.id}`)).length, changes.length)
+  assert.equal((await changesOf(client, { action: undo.id })).length, changes.length)
   const plants = new Map(
     start
       .trimEnd()
@@ -247,11 +207,11 @@ async function assertNamed(client: UndoClient, end: string, start: string): Prom
       .map((row): [number, string] => [JSON.parse(row).id, row]),
   )
   for (const { plant, before } of changes) {
-    if (plant === undefined) plants.delete(before?.id ?? 0)
-    else plants.set(plant.id, JSON.stringify(plant))
+    if (plant === undefined) plants.delete(Number(before?.id))
+    else plants.set(Number(plant.id), newPlantJson({ id: plant.id, name: plant.name, tag: undefined }))
   }
   const rows = [...plants].sort(([a], [b]) => a - b).map(([, row]) => row)
-  assert.equal(await client.export(), `${rows.join('\n')}\n`)
+  assert.equal(await exportOf(client), `${rows.join('\n')}\n`)
 }
 
 /** Kills the service, and waits until no statement of it is under way in the database. */
@@ -263,39 +223,38 @@ async function kill({ program }: Served, address: string): Promise<void> {
 }
 
 for (const [engine, newStore] of STORES) {
-  test(`${engine}: an undo that kills interrupt goes on with its key to the state of an undisturbed one`, async (t) => {
+  test(`${engine}: an undo that kills interrupt goes on by its name to the state of an undisturbed one`, async (t) => {
     const address = await newStore(t)
     let served = await serveStore(t, address)
-    let client = new UndoClient(served.address)
+    let client = clientOf(served)
     const expected = await prepare(client)
-    const start = await client.export()
-    const end = (await client.changes()).at(-1)?.position ?? assert.fail()
+    const start = await exportOf(client)
+    const end = (await changesOf(client)).at(-1)?.position ?? assert.fail()
     let kills = 0
     for (const share of [0.01, 0.4]) {
-      const broken = client.undo(ACTION, RETRY).catch(() => 'broken')
+      const broken = client.undoAction(ACTION, UNDO).catch(() => 'broken')
       await until(async () => {
-        const [newest] = await client.actions('?limit=1')
-        return newest?.undoes === ACTION && changesOf(newest) >= share * 3 * EACH
+        const [newest] = await actionsOf(client)
+        return newest?.undoes === ACTION && sizeOf(newest) >= share * 3 * EACH
       }, 'the undo does not begin')
       await kill(served, address)
       // On a quick machine the last steps may have ended before.
       if ((await broken) === 'broken') kills++
       served = await serveStore(t, address)
-      client = new UndoClient(served.address)
+      client = clientOf(served)
       await assertNamed(client, end, start)
     }
     assert.ok(kills > 0, 'no kill interrupts the undo')
-    const report = await client.undo(ACTION, RETRY)
+    const report = await client.undoAction(ACTION, UNDO)
     assert.deepEqual([report.restored, report.left], [3 * EACH - 3, 3])
-    const ids = report.leftPlants.map(({ id }) => id).sort((a, b) => a - b)
-    assert.deepEqual(ids, [7, EACH + 7, 2 * EACH + 7])
+    assert.deepEqual(idsLeft(report), [7, EACH + 7, 2 * EACH + 7])
     await assertNamed(client, end, start)
-    assert.equal(await client.export(), expected)
-    const [undo, ...others] = await client.actions()
+    assert.equal(await exportOf(client), expected)
+    const [undo = assert.fail(), ...others] = await actionsOf(client)
     const work = others.find(({ id }) => id === ACTION)
-    assert.deepEqual([undo?.id, work?.undoneBy, changesOf(undo ?? assert.fail())], [report.id, report.id, 3 * EACH - 3])
-    const last = (await client.changes(end)).at(-1)?.position
-    assert.deepEqual(await client.undo(ACTION, RETRY), report)
-    assert.deepEqual(await client.changes(last), [])
+    assert.deepEqual([undo.id, work?.undoneBy, sizeOf(undo)], [UNDO.action, UNDO.action, 3 * EACH - 3])
+    const after = (await changesOf(client, { after: end })).at(-1)?.position ?? assert.fail()
+    assert.deepEqual(await client.undoAction(ACTION, UNDO), report)
+    assert.deepEqual(await changesOf(client, { after }), [])
   })
 }
