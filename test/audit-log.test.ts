@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import {
   closeSync,
-  constants,
   existsSync,
   mkdirSync,
-  openSync,
   readFileSync,
   renameSync,
   statSync,
@@ -21,7 +19,7 @@ import { command } from './support/commands.ts'
 import { tempFolder } from './support/files.ts'
 import { plantBody, send } from './support/load.ts'
 import { isLinux, notTestedHere, runs } from './support/not-tested.ts'
-import { type Program, run, startServer } from './support/process.ts'
+import { run, startServer } from './support/process.ts'
 import { until } from './support/until.ts'
 
 type Line = Readonly<Record<string, unknown>>
@@ -40,11 +38,6 @@ const contentOf = (path: string) => (existsSync(path) ? readFileSync(path) : und
 
 const create = (address: string, id: number) =>
   send('POST', `${address}/plants`, { body: plantBody(BigInt(id), { name: 'Fern', tag: undefined }) })
-
-async function stopped(program: Program): Promise<void> {
-  program.signal('SIGTERM')
-  assert.equal((await program.outcome).code, 0)
-}
 
 suite('plantstore serve', () => {
   test('writes the audit log to a private file, reopens it on SIGHUP, and writes all lines before it ends', async (t) => {
@@ -72,7 +65,7 @@ suite('plantstore serve', () => {
     program.signal('SIGHUP')
     await program.tells(/(?:read the configuration again[\s\S]*){2}/)
     await create(address, 3)
-    await stopped(program)
+    await program.ends()
     const plants = [`${path}.1`, `${path}.2`, path].map((file) => plantsOf(linesOf(file)))
     assert.deepEqual(plants, [['1'], ['2'], ['3']])
   })
@@ -86,7 +79,7 @@ suite('plantstore serve', () => {
     for (const [flags, expected] of cases) {
       const { program, address } = await startServer(t, tempFolder(t), [...flags, '--drain-window', '0s'])
       await create(address, 1)
-      await stopped(program)
+      await program.ends()
       assert.deepEqual(plantsOf(linesIn(program.stderr)), expected, flags.join(' '))
     }
   })
@@ -101,21 +94,8 @@ suite('plantstore serve', () => {
     program.signal('SIGHUP')
     await program.tells(/the audit log could not be opened again/)
     await create(address, 1)
-    await stopped(program)
+    await program.ends()
     assert.deepEqual(plantsOf(linesOf(join(away, 'audit.log'))), ['1'])
-  })
-
-  test('answers creates while nobody reads the pipe of its audit log', async (t) => {
-    const folder = tempFolder(t)
-    const path = join(folder, 'pipe')
-    if (!isLinux || !runs('mkfifo', path)) return notTestedHere(t, 'a pipe that nobody reads')
-    const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
-    cleanUp(t, () => closeSync(pipe))
-    const flags = ['--audit-log', path, '--drain-window', '0s']
-    const { program, address } = await startServer(t, folder, flags)
-    // A pipe holds 64 KiB, which is 300 lines.
-    for (let id = 0; id < 400; id++) assert.equal((await create(address, id)).status, 200)
-    await stopped(program)
   })
 
   test('refuses to start if it cannot open the audit log', async (t) => {
@@ -147,7 +127,7 @@ suite('plantstore serve', () => {
   test('refuses to append the audit log to a store, a file beside a store or any other file', async (t) => {
     const folder = tempFolder(t)
     const { program, storePath } = await startServer(t, folder)
-    await stopped(program)
+    await program.ends()
     const notes = join(folder, 'notes.txt')
     writeFileSync(notes, 'mine')
     const link = join(folder, 'link')
@@ -286,7 +266,7 @@ test('a start without a terminal leaves a line about the first token in the audi
   const { program } = await startServer(t, folder, ['--drain-window', '0s', '--log-level', 'info'], {
     env: { PLANTSTORE_TOKEN: '' },
   })
-  await stopped(program)
+  await program.ends()
   const [line] = linesIn(program.stderr)
   assert.deepEqual(
     [line?.['operation'], line?.['createdName'], line?.['token']],
