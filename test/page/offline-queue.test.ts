@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import fc from 'fast-check'
 import type * as Errors from '../../client/src/errors.ts'
-import type { Change, Content, Waiting } from '../../web/src/offline/change.ts'
+import { versionOf } from '../../src/domain/plant.ts'
+import { type Change, type Content, isSame, type Waiting } from '../../web/src/offline/change.ts'
 import { loadParts } from '../support/page-parts.ts'
 import { holds } from '../support/property.ts'
 import { wholeFile } from '../support/whole-file.ts'
@@ -40,7 +41,6 @@ class SmallService {
   readonly states: { readonly id: bigint; readonly plant: Content | null }[] = []
   readonly #queue: Queue
   readonly #fates: Fate[]
-  #version = 0
   #next = 1000n
 
   constructor(queue: Queue, fates: readonly Fate[]) {
@@ -74,7 +74,6 @@ class SmallService {
 
   /** Another client writes. */
   set(id: bigint, plant: Content | null): void {
-    this.#version += 1
     this.states.push({ id, plant })
     if (plant === null) this.plants.delete(id)
     else this.plants.set(id, plant)
@@ -82,12 +81,11 @@ class SmallService {
 
   #read(id: bigint) {
     const plant = this.plants.get(id) ?? this.refuse(40402)
-    return { plant: { id, ...plant }, etag: `${this.#version}` }
+    return { plant: { id, ...plant }, etag: etagOf(id, plant) }
   }
 
   #expect(id: bigint, ifMatch: string): void {
-    if (!this.plants.has(id)) this.refuse(40402)
-    if (ifMatch !== `${this.#version}`) this.refuse(41201)
+    if (!ifMatch.split(', ').includes(this.#read(id).etag)) this.refuse(41201)
   }
 
   #write(id: bigint, after: Content | null): void {
@@ -95,7 +93,7 @@ class SmallService {
     this.set(id, after)
   }
 
-  refuse(number: 40301 | 40402 | 40901 | 41201): never {
+  refuse(number: 0 | 40301 | 40402 | 40901 | 41201): never {
     const details = { status: Math.floor(number / 100), requestId: 'x', retryAfter: undefined, mayHaveSucceeded: false }
     throw new this.#queue.PlantstoreError(number, 'refused', details)
   }
@@ -115,7 +113,7 @@ class SmallService {
   }
 }
 
-const isSame = (one: Content, other: Content): boolean => one.name === other.name && one.tag === other.tag
+const etagOf = (id: bigint, { name, tag }: Content): string => `"${versionOf({ id, name, tag })}"`
 
 /** What happens: the person wants a plant to be so, another client changes it, or the network comes or goes. */
 type Step =
@@ -215,6 +213,47 @@ suite('the changes that wait on a device', () => {
       assert.equal((await second).kind, 'stored')
       assert.deepEqual(service.plants.get(1n), { name: 'second' })
       assert.deepEqual([...queue.byKey.value], [])
+    }
+  })
+
+  test('stay where the service refuses a further one of the plant', async () => {
+    const service = new SmallService(queue, [])
+    const session = signedIn(service)
+    service.set(1n, { name: 'old' })
+    const { updatePlant } = session.client
+    // A refusal without a number is a proxy's, and holds nothing.
+    session.client.updatePlant = async () => service.refuse(0)
+    session.client.deletePlant = async () => service.refuse(40301)
+    queue.connection.value = 'lost'
+    await queue.submit(session, { id: 1n, base: { name: 'old' }, wanted: { name: 'first' } })
+    queue.connection.value = 'good'
+    await assert.rejects(queue.submit(session, { id: 1n, base: { name: 'first' }, wanted: null }))
+    const kept = [...queue.byKey.value.values()].map(({ wanted }) => wanted)
+    assert.deepEqual(kept, [{ name: 'first' }])
+    session.client.updatePlant = updatePlant
+    await queue.submit(session, { id: 1n, base: { name: 'first' }, wanted: { name: 'second' } })
+    assert.deepEqual(service.plants.get(1n), { name: 'second' })
+  })
+
+  test('stay where another plant would take the id of theirs', async () => {
+    const [old, mine, other] = [{ name: 'old' }, { name: 'mine' }, { name: 'other' }]
+    for (const [first, further, isOfPlant] of [
+      [{ base: old, wanted: mine }, { base: null, wanted: other }, false],
+      [{ base: null, wanted: mine }, { base: null, wanted: other }, false],
+      [{ base: null, wanted: mine }, { base: old, wanted: null }, false],
+      [{ base: null, wanted: mine }, { base: old, wanted: other }, false],
+      // Who sees the new plant wait edits that one, and a deleted one leaves its id.
+      [{ base: null, wanted: mine }, { base: mine, wanted: other }, true],
+      [{ base: old, wanted: null }, { base: null, wanted: other }, true],
+    ] as const) {
+      const session = signedIn(new SmallService(queue, []))
+      queue.connection.value = 'lost'
+      await queue.submit(session, { id: 1n, ...first })
+      const answer = queue.submit(session, { id: 1n, ...further })
+      await (isOfPlant ? answer : assert.rejects(answer))
+      const [kept] = queue.byKey.value.values()
+      assert.deepEqual(kept?.wanted, (isOfPlant ? further : first).wanted)
+      await queue.drop(kept?.key ?? '')
     }
   })
 
