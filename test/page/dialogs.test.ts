@@ -31,9 +31,9 @@ suite('a dialog of the page keeps the focus', () => {
 
   for (const [i, [button, focused, keys, notice]] of QUESTIONS.entries()) {
     onPhone(`of "${button}" for many plants, by keyboard alone`, async (opened) => {
-      const start = 2000
+      const first = 2000 + 10 * i
       const { page } = opened
-      await asked(opened, start + 10 * i, button)
+      await asked(opened, first, button)
       await dialogOf(page).getByText('3 plants selected').waitFor()
       const field = dialogOf(page).getByLabel(focused, { exact: true })
       await untilFocused(page, field.or(dialogOf(page).getByRole('button', { name: focused, exact: true })))
@@ -43,6 +43,9 @@ suite('a dialog of the page keeps the focus', () => {
       }
       await page.locator('.notice').getByText(notice).waitFor()
       await dialogOf(page).waitFor({ state: 'detached' })
+      await page.getByText('plants selected').waitFor({ state: 'detached' })
+      // What the others do takes the rows out of the search.
+      if (button.endsWith('tag')) await untilFocused(page, rowOf(page, first + 2))
     })
   }
 

@@ -5,6 +5,7 @@ import { assertAccessible, assertFits } from '../support/accessible.ts'
 import { openView } from '../support/by-keyboard.ts'
 import { pageTests } from '../support/page.ts'
 import { choose, empty, importAll } from '../support/page-files.ts'
+import { askedBy } from '../support/page-network.ts'
 import { stored, storedNames } from '../support/page-plants.ts'
 import { rowsOf, workbook } from '../support/workbook.ts'
 
@@ -14,11 +15,10 @@ suite('the page, for workbooks,', () => {
   const { inBrowser, onPhone } = pageTests({ begin: ({ service }) => empty(service) })
 
   inBrowser('reads the sheet with most plants, or another one, with all digits of ids', async ({ page, service }) => {
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    const asked = askedBy(page)
     await choose(page, 'plants.csv', Buffer.from('id,name\n1,Fern\n'))
     await page.getByRole('cell', { name: 'Fern' }).waitFor()
-    assert.ok(!asked.includes('/page/workbook.js'), 'the page loads the reader of workbooks for CSV')
+    assert.ok(!asked.some((url) => url.endsWith('/workbook.js')), 'the page loads the reader of workbooks for CSV')
     await choose(page, 'stock.xlsx', fixture('two-sheets.xlsx'))
     await page.getByRole('cell', { name: 'Ähre' }).waitFor()
     const sheet = page.getByLabel('Sheet of the workbook')

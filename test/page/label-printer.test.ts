@@ -4,6 +4,7 @@ import { zplOf } from '../../web/src/labels/zpl.ts'
 import { pressOn, untilFocused } from '../support/by-keyboard.ts'
 import { type Opened, pageTests, until } from '../support/page.ts'
 import { saved, savedFile } from '../support/page-files.ts'
+import { askedBy } from '../support/page-network.ts'
 import { codesIn, codesOn, drawPages, greyAt } from '../support/pdf-pages.ts'
 
 /** A picture as a label printer has it: bytes of eight dots, highest bit first, 1 black. */
@@ -123,13 +124,12 @@ suite('labels for label printers', () => {
   const { inBrowser } = pageTests()
 
   inBrowser('are commands that print only pictures, whose codes a scanner reads, also shifted', async (opened) => {
-    const { page } = opened
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    const { page, address } = opened
+    const asked = askedBy(page)
     await open(opened)
     await page.getByLabel('Labels on').selectOption('roll')
     await page.getByText('Label printers (ZPL)').click()
-    assert.ok(!asked.includes('/page/label-printer.js'), 'the page loads the commands of printers unasked')
+    assert.ok(!asked.includes(`${address}page/label-printer.js`), 'the page loads the commands of printers unasked')
     const [width, height] = [62 / 25.4, 29 / 25.4]
     for (const dpi of [203, 300]) {
       await page.getByLabel('Resolution of the printer').selectOption(String(dpi))
@@ -195,6 +195,8 @@ suite('labels for label printers', () => {
     const { page } = opened
     await open(opened)
     await page.getByLabel('Labels on').selectOption('own')
+    await page.getByLabel('Width of a label, mm').fill('30')
+    await page.getByLabel('Code', { exact: true }).and(page.locator('[aria-invalid=true]')).waitFor()
     await page.getByLabel('Width of a label, mm').fill('50')
     await page.getByText('Label printers (ZPL)').click()
     await page.getByText(`The code of ${PLANTS[0]?.id} does not fit on this label`).waitFor()

@@ -5,7 +5,7 @@ import { assertAccessible } from '../support/accessible.ts'
 import { openView, pressOn, signIn, signOut, untilFocused } from '../support/by-keyboard.ts'
 import { Issuer } from '../support/issuer.ts'
 import { pageTests, until as untilInPage } from '../support/page.ts'
-import { NO_NETWORK } from '../support/page-network.ts'
+import { askedBy, NO_NETWORK } from '../support/page-network.ts'
 import { addPlant } from '../support/page-plants.ts'
 import { SECRET, withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -43,8 +43,7 @@ suite('the page, for a person of an identity provider,', () => {
 
   onPhone('signs in there, and keeps the tokens in this tab alone', async ({ page, context, service, address }) => {
     await assertAccessible(page)
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    const asked = askedBy(page)
     await signInThere(page)
     await page.getByRole('search').waitFor()
     assert.equal(page.url(), `${address}#/`)
@@ -137,8 +136,7 @@ suite('the page, for a person of an identity provider,', () => {
 
   inBrowser('signs nobody in with an answer that it did not ask for, or not of the provider', async (opened) => {
     const { page, address } = opened
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    const asked = askedBy(page)
     await page.goto(`${address}#code=stolen&state=invented&iss=${issuer.url}`)
     await button(page).waitFor()
     assert.equal(page.url(), `${address}#/`)

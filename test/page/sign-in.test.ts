@@ -3,7 +3,7 @@ import { suite } from 'node:test'
 import { assertAccessible, assertAtBothSizes } from '../support/accessible.ts'
 import { openView, pressOn, signIn, signOut, signOver, untilFocused } from '../support/by-keyboard.ts'
 import { pageTests } from '../support/page.ts'
-import { intercept, NO_NETWORK, withoutWaits } from '../support/page-network.ts'
+import { askedBy, intercept, NO_NETWORK, withoutWaits } from '../support/page-network.ts'
 import { SECRET } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
 import { lockOut } from '../support/tokens.ts'
@@ -63,8 +63,7 @@ suite('the page, for a person who signs in,', () => {
   })
 
   inBrowser('sends the token of a link in headers alone, and hides it', { token: null }, async ({ page, address }) => {
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    const asked = askedBy(page)
     await page.goto(`${address}#token=${SECRET}`)
     await page.getByRole('search').waitFor()
     assert.equal(page.url(), `${address}#/`)

@@ -57,6 +57,13 @@ export async function intercept(
   return () => page.unroute(url, handleOpen)
 }
 
+/** The addresses that a page asks for from now on. */
+export function askedBy(page: Page): readonly string[] {
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.url()))
+  return asked
+}
+
 /** The changes that a page sends from now on, each as its method and path. */
 export function changesOf(page: Page): readonly string[] {
   const sent: string[] = []
