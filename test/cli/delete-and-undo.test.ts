@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { command } from '../support/commands.ts'
 import { plantsIn } from '../support/files.ts'
-import { notTestedHere } from '../support/not-tested.ts'
 import { PLANTS, writePlantFile } from '../support/plant-files.ts'
-import { Program, run, TOKEN } from '../support/process.ts'
-import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
+import { assertEnded, run, TOKEN } from '../support/process.ts'
+import { answering, terminalTest } from '../support/terminal.ts'
 import { servedEmpty } from './support.ts'
 
 const env = { PLANTSTORE_TOKEN: TOKEN }
@@ -45,16 +44,9 @@ suite('plantstore delete', () => {
     })
   }
 
-  test('asks on a terminal, and deletes nothing without a yes', async (t) => {
-    if (!hasTerminal) return notTestedHere(t, 'the question of plantstore delete, as there is no command script')
+  terminalTest('asks on a terminal, and deletes nothing without a yes', async (t) => {
     const { storePath, ways } = await filled(t)
-    const answered = async (answer: string) => {
-      const args = ['delete', '--tag', 'tree', ...ways.http]
-      const program = new Program(t, args, { env, under: ON_TERMINAL, hasInput: true })
-      await program.says((stdout) => (stdout.includes('[y/N]') ? true : undefined))
-      program.child.stdin?.write(answer)
-      return program.outcome
-    }
+    const answered = (answer: string) => answering(t, ['delete', '--tag', 'tree', ...ways.http], [answer], { env })
     const all = plantsIn(storePath).size
     const no = await answered('n\n')
     assert.match(no.stdout, new RegExp(`Delete ${TAGGED.length} plants\\? \\[y/N\\]`))
@@ -115,33 +107,26 @@ suite('plantstore actions and undo', () => {
     const { call, id, address, storePath } = await imported(t, 'a service')
     const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
     await fetch(`${address}/plants/2`, { method: 'PUT', headers, body: '{"name":"Tree fern"}' })
-    const { code, stderr } = await call('undo', id, '--yes')
-    assert.equal(code, 1)
-    assert.match(stderr, /2 plants as before .*, 1 left$/m)
-    assert.match(stderr, /^left, because something else has changed it since: the plant 2$/m)
+    const left = /^left, because something else has changed it since: the plant 2$/m
+    assertEnded(await call('undo', id, '--yes'), 1, /2 plants as before .*, 1 left$/m, left)
     assert.deepEqual([...plantsIn(storePath).keys()].map(Number), [2])
   })
 
-  test('show no control characters of a title, which others have chosen', async (t) => {
-    if (!hasTerminal) return notTestedHere(t, 'the question of plantstore undo, as there is no command script')
+  terminalTest('show no control characters of a title, which others have chosen', async (t) => {
     const { call, address } = await imported(t, 'a service')
     const title = { 'Plantstore-Action': 'odd', 'Plantstore-Action-Title': 'a%1B%5B31mb%0Ac%E2%80%AEd' }
     const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json', ...title }
     await fetch(`${address}/plants`, { method: 'POST', headers, body: '{"id":4,"name":"x"}' })
     const shown = 'a\\u{1b}[31mb c\\u{202e}d'
     assert.ok((await call('actions')).stdout.includes(`Z  ${shown}  1 `))
-    const args = ['undo', 'odd', '--url', address]
-    const program = new Program(t, args, { env, under: ON_TERMINAL, hasInput: true })
-    await program.says((stdout) => (stdout.includes('[y/N]') ? true : undefined))
-    program.child.stdin?.write('n\n')
-    assert.ok((await program.outcome).stdout.includes(`Undo odd (${shown}): 1 plant as before`))
+    const { stdout } = await answering(t, ['undo', 'odd', '--url', address], ['n\n'], { env })
+    assert.ok(stdout.includes(`Undo odd (${shown}): 1 plant as before`))
   })
 
   test('refuse an unknown action, and to ask where nobody can answer', async (t) => {
     const { call, id, storePath } = await imported(t, 'a store')
     const unknown = await call('undo', 'none', '--yes')
-    assert.equal(unknown.code, 1)
-    assert.equal(unknown.stderr, 'plantstore: there is no action none; "plantstore actions" lists them\n')
+    assertEnded(unknown, 1, 'plantstore: there is no action none; "plantstore actions" lists them\n')
     const ofService = await imported(t, 'a service')
     // As a part of a path, these would be other paths.
     for (const text of ['', '.', '..', '../x']) {
@@ -149,8 +134,7 @@ suite('plantstore actions and undo', () => {
       assert.match(wrong.stderr, /^plantstore: there is no action .*; "plantstore actions" lists them\n$/)
     }
     const asked = await call('undo', id)
-    assert.equal(asked.code, 2)
-    assert.match(asked.stderr, /--yes: needed to undo an action where no terminal can ask/)
+    assertEnded(asked, 2, /--yes: needed to undo an action where no terminal can ask/)
     assert.equal((await call('actions', '--limit', '0')).code, 2)
     assert.equal(plantsIn(storePath).size, 3)
   })

@@ -7,13 +7,12 @@ import { gzipSync } from 'node:zlib'
 import { command } from '../support/commands.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
-import { notTestedHere } from '../support/not-tested.ts'
 import { pluck } from '../support/pluck.ts'
-import { type Outcome, Program, run } from '../support/process.ts'
+import { assertEnded, type Outcome, run } from '../support/process.ts'
 import { SECRET } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
 import { inCommon, readAsPage, sheetPath } from '../support/sheets.ts'
-import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
+import { answering, terminalTest } from '../support/terminal.ts'
 import { words } from '../support/words.ts'
 import { rowsOf, workbook, zip } from '../support/workbook.ts'
 
@@ -45,13 +44,7 @@ async function importing(
 /** Imports a sheet on a terminal, where a person answers one question after the other. */
 async function answeredFor(t: TestContext, name: string, answers: readonly string[]) {
   const folder = tempFolder(t)
-  const args = ['import', fileURLToPath(sheetPath(name))]
-  const program = new Program(t, args, { cwd: folder, under: ON_TERMINAL, hasInput: true })
-  for (const [i, answer] of answers.entries()) {
-    await program.says((stdout) => (stdout.split('[y/N]').length > i + 1 ? true : undefined))
-    program.child.stdin?.write(answer)
-  }
-  return { folder, ...(await program.outcome) }
+  return { folder, ...(await answering(t, ['import', fileURLToPath(sheetPath(name))], answers, { cwd: folder })) }
 }
 
 suite('plantstore import of a sheet', () => {
@@ -84,8 +77,7 @@ suite('plantstore import of a sheet', () => {
     assert.match(one.stderr, /--columns 'id=CatalogNumber,name=Name,tag=Bed'/)
   })
 
-  test('shows on a terminal what it takes the columns for, and imports it after a yes alone', async (t) => {
-    if (!hasTerminal) return notTestedHere(t, 'a question on a terminal, as there is no command script')
+  terminalTest('shows on a terminal what it takes the columns for, and imports it after a yes alone', async (t) => {
     const answered = (answer: string) => answeredFor(t, 'price-list.csv', [answer])
     const yes = await answered('y\n')
     const said = /windows-1252, semicolons; row 2 names the columns; ids are assigned, names in "Bezeichnung"/
@@ -98,8 +90,7 @@ suite('plantstore import of a sheet', () => {
     assert.throws(() => named(no.folder))
   })
 
-  test('asks on a terminal once what tags such as NA are, and keeps them elsewhere', async (t) => {
-    if (!hasTerminal) return notTestedHere(t, 'a question on a terminal, as there is no command script')
+  terminalTest('asks on a terminal once what tags such as NA are, and keeps them elsewhere', async (t) => {
     const left = await answeredFor(t, 'no-value.csv', ['y\n', 'y\n'])
     assert.match(left.stdout, /Leave out the tags "NA", "NULL", "\\N", "NaN", "None"\? \[y\/N\]/)
     assert.equal(left.stdout.split('Leave out the tags').length, 2)
@@ -114,8 +105,7 @@ suite('plantstore import of a sheet', () => {
     assert.match(unasked.stderr, /^tags that may stand for none, in 6 rows: "NA", "NULL"/m)
     assert.ok(named(unasked.folder).includes('Rosa glauca (NULL)'))
     const guessed = await importing(t, 'no-value.csv', file)
-    assert.match(guessed.stderr, /say which columns hold the plants, such as --columns 'name=Name,tag=Bed'/)
-    assert.equal(guessed.code, 2)
+    assertEnded(guessed, 2, /say which columns hold the plants, such as --columns 'name=Name,tag=Bed'/)
   })
 
   test('says what it does as the page does, and proposes nothing that would refuse most rows', async (t) => {
@@ -148,8 +138,7 @@ A = north\nCounted by the gardeners in spring.\n# end\n0,C\nNA,C\n`
     const filled = await importing(t, 'a.csv', `Plant,Bed,Dry\nAbies,A,FALSE\n${',,FALSE\n'.repeat(9)}`)
     assert.match(filled.stderr, /: say which columns hold the plants/)
     const without = await importing(t, 'a.xlsx', readFileSync(sheetPath('formula-name.xlsx')))
-    assert.match(without.stderr, /most rows would be refused \(row 2: D2 is a formula without a value: .*\); say which/)
-    assert.equal(without.code, 2)
+    assertEnded(without, 2, /most rows would be refused \(row 2: D2 is a formula without a value: .*\); say which/)
     assert.throws(() => stored(without.folder))
   })
 

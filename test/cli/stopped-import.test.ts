@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { isIntact, plantsIn, tempFolder } from '../support/files.ts'
 import { manyPlants, textOf } from '../support/plant-files.ts'
-import { Program, run, startServer, TOKEN } from '../support/process.ts'
+import { assertEnded, Program, run, startServer, TOKEN } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
 /** More plants than an import reads before it stores some. */
@@ -78,9 +78,7 @@ test('SIGINT stops an import that still waits for its first input', async (t) =>
   const program = new Program(t, args, { hasInput: true })
   await until(() => existsSync(path), 'the import makes no store')
   program.signal('SIGINT')
-  const { code, stderr } = await program.outcome
-  assert.match(stderr, /^interrupted: 0 added, 0 updated, 0 unchanged, 0 refused;/m)
-  assert.equal(code, 130)
+  assertEnded(await program.outcome, 130, /^interrupted: 0 added, 0 updated, 0 unchanged, 0 refused;/m)
 })
 
 test('a killed import leaves an intact store, and can be repeated', async (t) => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { suite, type TestContext, test } from 'node:test'
+import { suite, type TestContext } from 'node:test'
 import { tempFolder } from '../support/files.ts'
-import { notTestedHere } from '../support/not-tested.ts'
 import { manyPlants, PLANTS, textOf, writePlantFile } from '../support/plant-files.ts'
 import { type Outcome, run } from '../support/process.ts'
-import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
+import { ON_TERMINAL, terminalTest } from '../support/terminal.ts'
 
 const STORE = ['--store', 'sqlite:plants.db']
 const ERASE = '\r\u001b[K'
@@ -14,8 +13,7 @@ const onTerminal = (t: TestContext, folder: string, ...args: string[]): Promise<
   run(t, args, { cwd: folder, under: ON_TERMINAL })
 
 suite('on a terminal', () => {
-  test('an import shows a progress bar, removes it, and prints a summary', async (t) => {
-    if (!hasTerminal) return notTestedHere(t, 'progress on a terminal, as there is no command script')
+  terminalTest('an import shows a progress bar, removes it, and prints a summary', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
     const { code, stdout } = await onTerminal(t, folder, 'import', 'plants.ndjson', ...STORE)
@@ -32,8 +30,7 @@ suite('on a terminal', () => {
     assert.equal(code, 0)
   })
 
-  test('an import prints no control sequences where TERM says that the terminal has none', async (t) => {
-    if (!hasTerminal) return notTestedHere(t, 'a terminal without control sequences, as there is no command script')
+  terminalTest('an import prints no control sequences where TERM says that the terminal has none', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
     const args = ['import', 'plants.ndjson', ...STORE]
@@ -43,8 +40,7 @@ suite('on a terminal', () => {
     assert.equal(code, 0)
   })
 
-  test('the progress bar stays below messages about refused rows', async (t) => {
-    if (!hasTerminal) return notTestedHere(t, 'progress on a terminal, as there is no command script')
+  terminalTest('the progress bar stays below messages about refused rows', async (t) => {
     const folder = tempFolder(t)
     const good = (first: number) => textOf('ndjson', manyPlants(60_000, first))
     const bad = '{"id":"x","name":"a"}\n'.repeat(500)
@@ -57,8 +53,7 @@ suite('on a terminal', () => {
     assert.equal(code, 1)
   })
 
-  test('a copy shows a progress bar for copying and another for comparing', async (t) => {
-    if (!hasTerminal) return notTestedHere(t, 'a copy on a terminal, as there is no command script')
+  terminalTest('a copy shows a progress bar for copying and another for comparing', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
     await run(t, ['import', 'plants.ndjson', ...STORE], { cwd: folder })
@@ -71,8 +66,7 @@ suite('on a terminal', () => {
     assert.equal(code, 0)
   })
 
-  test('an export to the terminal prints no control characters of plants', async (t) => {
-    if (!hasTerminal) return notTestedHere(t, 'an export to a terminal, as there is no command script')
+  terminalTest('an export to the terminal prints no control characters of plants', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), PLANTS)
     await run(t, ['import', 'plants.ndjson', ...STORE], { cwd: folder })

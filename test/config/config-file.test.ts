@@ -7,7 +7,7 @@ import { readConfigFile, readEnvironment, withFile } from '../../src/cli/config-
 import { readConfig } from '../../src/settings/config.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
-import { run, startServer } from '../support/process.ts'
+import { assertEnded, run, startServer } from '../support/process.ts'
 
 test('serve --print-config prints each setting with its source and without secrets, as a settings file', async (t) => {
   const folder = tempFolder(t)
@@ -67,9 +67,8 @@ test('serve refuses a settings file with a list of all its faults, and opens not
   assert.throws(() => readConfigFile(join(folder, 'none')), /none: there is no such file/)
   assert.throws(() => readConfigFile(folder), /it is not a file/)
   writeFileSync(file, 'PLANTSTORE_PORT=none\nPGPASSWORD=secret\n')
-  const { code, stderr } = await run(t, ['serve', '--config', file, '--store', `sqlite:${folder}/plants.db`])
-  assert.match(stderr, /^plantstore: PLANTSTORE_PORT: "none" is not a whole number/)
-  assert.equal(code, 2)
+  const outcome = await run(t, ['serve', '--config', file, '--store', `sqlite:${folder}/plants.db`])
+  assertEnded(outcome, 2, /^plantstore: PLANTSTORE_PORT: "none" is not a whole number/)
   writeFileSync(file, 'PLANTSTORE_PROT=1\nPLANTSTORE_PORT=none\n')
   const both = await run(t, ['serve', '--config', file, '--log-level', 'loud'])
   const named = [/PLANTSTORE_PROT/, /^plantstore: PLANTSTORE_PORT: "none"/m, /^plantstore: --log-level: "loud"/m]
@@ -81,9 +80,8 @@ test('the program ignores a folder called .env, and every command reads the sett
   const folder = tempFolder(t)
   mkdirSync(join(folder, '.env'))
   writeFileSync(join(folder, 'own.conf'), 'PLANTSTORE_STORE=sqlite:own.db\n')
-  const { code, stderr } = await run(t, ['token', 'create', '--name', 'x', '--config', 'own.conf'], { cwd: folder })
-  assert.match(stderr, /created a new store at sqlite:own\.db/)
-  assert.equal(code, 0)
+  const outcome = await run(t, ['token', 'create', '--name', 'x', '--config', 'own.conf'], { cwd: folder })
+  assertEnded(outcome, 0, /created a new store at sqlite:own\.db/)
   const faulty = join(folder, 'faulty')
   mkdirSync(faulty)
   writeFileSync(join(faulty, '.env'), 'PLANTSTORE_STOER=sqlite:own.db\n')
@@ -158,6 +156,5 @@ test('a secret can stand in a file that its variable names, for the service and 
     assert.equal(code, 2)
   }
   const both = await run(t, ['status'], { env: { ...env, PLANTSTORE_TOKEN: token }, cwd: folder })
-  assert.match(both.stderr, /PLANTSTORE_TOKEN_FILE: PLANTSTORE_TOKEN is set, too; set one of them/)
-  assert.equal(both.code, 2)
+  assertEnded(both, 2, /PLANTSTORE_TOKEN_FILE: PLANTSTORE_TOKEN is set, too; set one of them/)
 })

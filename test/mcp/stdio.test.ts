@@ -3,7 +3,7 @@ import { suite, type TestContext, test } from 'node:test'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { connected, MODES } from '../support/agents.ts'
 import { freePort } from '../support/free-port.ts'
-import { PROGRAM, Program, run } from '../support/process.ts'
+import { assertEnded, PROGRAM, Program, run } from '../support/process.ts'
 import { emptyService, SECRET, type Service, withService } from '../support/service.ts'
 import { onEmpty } from '../support/service-tests.ts'
 
@@ -39,7 +39,7 @@ suite('plantstore mcp', () => {
     const { code, stdout, stderr } = await program.outcome
     assert.equal(code, 0, stderr)
     const answers = (stdout.match(/[^\n]+/g) ?? []).map((line) => JSON.parse(line) as Answer)
-    return { answers, stderr }
+    return { answers, stdout, stderr }
   }
   const ping = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })
 
@@ -110,10 +110,7 @@ suite('plantstore mcp', () => {
       [urlOf(service), 'a-wrong-token'],
       [`http://127.0.0.1:${await freePort()}`, SECRET],
     ] as const) {
-      const env = { PLANTSTORE_TOKEN: token }
-      const program = new Program(t, ['mcp', '--url', url], { env, hasInput: true })
-      program.child.stdin?.end(`${line}\n`)
-      const { stdout } = await program.outcome
+      const { stdout } = await answersTo(t, url, [line], token)
       assert.match(stdout, /"id":9007199254740993[,}]/)
     }
   })
@@ -135,8 +132,6 @@ suite('plantstore mcp', () => {
   })
 
   test('needs the address of a service', async (t) => {
-    const { code, stderr } = await run(t, ['mcp'])
-    assert.equal(code, 2)
-    assert.match(stderr, /--url: give the address of the service/)
+    assertEnded(await run(t, ['mcp']), 2, /--url: give the address of the service/)
   })
 })

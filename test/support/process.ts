@@ -148,6 +148,15 @@ export class Program {
 export const run = (t: Scene, args: readonly string[], options: ProgramOptions = {}): Promise<Outcome> =>
   new Program(t, args, options).outcome
 
+/** Checks the exit code of a command, and that its standard error is each text and matches each expression. */
+export function assertEnded({ code, stderr }: Outcome, exitCode: number | null, ...says: (RegExp | string)[]): void {
+  for (const one of says) {
+    if (typeof one === 'string') assert.equal(stderr, one)
+    else assert.match(stderr, one)
+  }
+  assert.equal(code, exitCode, stderr)
+}
+
 export interface Served {
   readonly program: Program
   readonly address: string

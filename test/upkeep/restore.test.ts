@@ -17,7 +17,7 @@ import { makeBackup, restoreBackup } from '../../src/sqlite/upkeep/backup.ts'
 import { command } from '../support/commands.ts'
 import { fails, isIntact, plantsIn, snapshot, tempFolder } from '../support/files.ts'
 import { Load, send } from '../support/load.ts'
-import { startServer } from '../support/process.ts'
+import { assertEnded, startServer } from '../support/process.ts'
 import { assertSearchable, inFile } from '../support/sqlite-indexes.ts'
 
 test('a backup under load, restored elsewhere after a crash, equals the store row by row', async (t) => {
@@ -37,8 +37,7 @@ test('a backup under load, restored elsewhere after a crash, equals the store ro
 
   const elsewhere = join(tempFolder(t), 'plants.db')
   const restore = await command(['restore', file, '--store', `sqlite:${elsewhere}`])
-  assert.equal(restore.code, 0, restore.stderr)
-  assert.match(restore.stderr, /^done: the store \S+ holds [\d,]+ plants and 1 token\nTokens that were revoked /)
+  assertEnded(restore, 0, /^done: the store \S+ holds [\d,]+ plants and 1 token\nTokens that were revoked /)
   const restored = plantsIn(elsewhere)
   for (const [id, plant] of acknowledged) assert.deepEqual(restored.get(id), plant, `plant ${id}`)
   const original = plantsIn(storePath)
