@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { contract } from '../support/conforms.ts'
-import { nextOf } from '../support/exchanges.ts'
+import { pagesFrom, patch, put } from '../support/exchanges.ts'
 import { pluck } from '../support/pluck.ts'
 import { holds } from '../support/property.ts'
-import { assertRefused, errorOf, type Service, withService } from '../support/service.ts'
+import { assertRefused, errorOf, type Sending, type Service, withService } from '../support/service.ts'
 import { onEmpty, onService } from '../support/service-tests.ts'
+import { as } from '../support/tokens.ts'
 import { words } from '../support/words.ts'
 
 const named = (id: string, title?: string) => ({
@@ -38,13 +39,12 @@ function titlePattern(): string {
 suite('actions', () => {
   onEmpty('are what the header names, with the first title, and each answer names them', async (service) => {
     const headers = named('list-1', encodeURIComponent('Liste größer 100%.csv'))
-    const json = { 'Content-Type': 'application/json', ...headers }
     const answers = [
       await importRows(service, rows(3, 'imported'), headers),
-      await service.send('POST', '/plants', { headers: json, body: '{"id":7,"name":"Ginkgo"}' }),
-      await service.send('PUT', '/plants/7', { headers: json, body: '{"name":"Ginkgo biloba"}' }),
-      await service.send('PUT', '/plants/8', { headers: json, body: '{"name":"new"}' }),
-      await service.send('PATCH', '/plants/7', { headers: json, body: '{"tag":"tree"}' }),
+      await service.create({ id: 7, name: 'Ginkgo' }, { headers }),
+      await put(service, 7, { name: 'Ginkgo biloba' }, { headers }),
+      await put(service, 8, { name: 'new' }, { headers }),
+      await patch(service, 7, { tag: 'tree' }, { headers }),
       await service.send('DELETE', '/plants/0', { headers }),
     ]
     const shown = answers.map(({ status, headers }) => [status, headers['plantstore-action']])
@@ -81,16 +81,17 @@ suite('actions', () => {
   onService('are listed by pages, by their token and by their time', async (service) => {
     const { secret, token } = await service.issueToken(['plants:write'])
     for (let i = 0; i < 5; i++) await importRows(service, `{"id":${i},"name":"x"}`, named(`a${i}`))
-    await service.importFile('{"id":9,"name":"y"}', { authorization: `Bearer ${secret}`, headers: named('other') })
+    await service.importFile('{"id":9,"name":"y"}', { ...as(secret), headers: named('other') })
     const all = (await actionsOf(service)).map(({ id }) => id)
     assert.deepEqual(all.toSorted(), ['a0', 'a1', 'a2', 'a3', 'a4', 'other'])
-    const paged: unknown[] = []
-    for (let next: string | undefined = '/actions?limit=2'; next !== undefined; ) {
-      const page = await service.send('GET', next)
-      paged.push(...(page.json as { id: string }[]).map(({ id }) => id))
-      next = nextOf(page)
-    }
-    assert.deepEqual(paged, all)
+    const pages = await pagesFrom(service, '/actions?limit=2')
+    assert.deepEqual(
+      pluck(
+        pages.flatMap(({ json }) => json as { id: string }[]),
+        'id',
+      ),
+      all,
+    )
     assert.deepEqual(pluck(await actionsOf(service, `?token=${token.id}`), 'id'), ['other'])
     assert.deepEqual(await actionsOf(service, '?since=2999-01-01T00:00:00Z'), [])
     assert.equal((await actionsOf(service, '?since=2026-01-01T00:00:00%2B01:00')).length, 6)
@@ -125,9 +126,8 @@ suite('actions', () => {
 
   onEmpty('refuse a bad id, title, time and cursor, and an id of another token', async (service) => {
     const { secret } = await service.issueToken(['plants:write', 'plants:read'])
-    const json = { 'Content-Type': 'application/json' }
-    const create = (headers: Record<string, string>, more: { authorization?: string } = {}) =>
-      service.send('POST', '/plants', { headers: { ...json, ...headers }, body: '{"id":7,"name":"x"}', ...more })
+    const create = (headers: Record<string, string>, sending: Sending = {}) =>
+      service.create({ id: 7, name: 'x' }, { headers, ...sending })
     for (const [headers, message] of [
       [named('a b'), /Plantstore-Action must have 1 to 64 letters/],
       [named('x'.repeat(65)), /Plantstore-Action must have 1 to 64 letters/],
@@ -140,8 +140,8 @@ suite('actions', () => {
       assertRefused(await create(headers), 40003, message)
     }
     assert.equal((await create(named('mine', '%F0%9F%8C%B5'.repeat(200)))).status, 200)
-    assertRefused(await create(named('mine'), { authorization: `Bearer ${secret}` }), 40907)
-    const sending = { authorization: `Bearer ${secret}`, headers: named('mine') }
+    assertRefused(await create(named('mine'), as(secret)), 40907)
+    const sending = { ...as(secret), headers: named('mine') }
     assert.equal(errorOf(await service.importFile('{"id":8,"name":"y"}', sending)), 40907)
     assert.equal((await service.plants()).length, 1)
     for (const query of [
@@ -189,12 +189,11 @@ suite('the undo of an action', () => {
   onEmpty('by a token that may only write names the plants that stay, without their texts', async (service) => {
     const { secret } = await service.issueToken(['plants:write'])
     await importRows(service, rows(2, 'x'), named('rows'))
-    const body = '{"name":"secret"}'
-    await service.send('PUT', '/plants/1', { headers: { 'Content-Type': 'application/json' }, body })
-    const path = '/actions/rows/undo?dryRun=true'
-    const left = async (sending: { authorization?: string } = {}) =>
-      ((await service.send('POST', path, sending)).json as { leftPlants: object[] }).leftPlants
-    assert.deepEqual(await left({ authorization: `Bearer ${secret}` }), [{ id: 1 }])
+    await put(service, 1, { name: 'secret' })
+    const left = async (sending?: Sending) =>
+      ((await service.send('POST', '/actions/rows/undo?dryRun=true', sending)).json as { leftPlants: object[] })
+        .leftPlants
+    assert.deepEqual(await left(as(secret)), [{ id: 1 }])
     assert.deepEqual(await left(), [{ id: 1, plant: { id: 1, name: 'secret' } }])
   })
 

@@ -269,9 +269,8 @@ suite('streams of changes', () => {
     for (let from = 0; from < MUCH; from += 1000) {
       await service.store.importPlants(fullPlants(1000, { from }), 'add', TESTER)
     }
-    const unread = Array.from({ length: 10 }, () => new RawConnection(service.port))
+    const unread = Array.from({ length: 10 }, () => new RawConnection(service.port, HEAD))
     for (const { socket } of unread) socket.pause()
-    for (const connection of unread) connection.write(HEAD)
     await until(() => service.log.includes('too many answers wait for slow clients'), 'no stream is cut off')
     // The others keep their memory for as long as no stream needs it, and a moment longer.
     let reading = await openStream(service)
@@ -289,13 +288,9 @@ suite('streams of changes', () => {
 
   test('that are not read hold a position and little memory, are cut off, and others go on', async (t) => {
     const service = await withService(t, { stallTimeout: '2s' })
-    const unread = Array.from({ length: 8 }, () => new RawConnection(service.port))
-    for (const connection of unread) {
-      connection.write(HEAD)
-      connection.socket.pause()
-    }
-    const left = new RawConnection(service.port)
-    left.write(HEAD)
+    const unread = Array.from({ length: 8 }, () => new RawConnection(service.port, HEAD))
+    for (const { socket } of unread) socket.pause()
+    const left = new RawConnection(service.port, HEAD)
     await untilRunning(service, 'stream', 9)
     left.socket.destroy()
     const reading = await openStream(service)

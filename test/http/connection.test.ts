@@ -66,8 +66,7 @@ suite('the service supports rarely used HTTP:', () => {
     for (const closing of ['Connection: close', 'Expect: 100-continue']) {
       for (const [head, status] of heads) {
         await service.create({ id: 1, name: 'Monstera' })
-        const connection = new RawConnection(service.port)
-        connection.write(head.replace('\r\n\r\n', `\r\n${closing}\r\n\r\n`))
+        const connection = new RawConnection(service.port, head.replace('\r\n\r\n', `\r\n${closing}\r\n\r\n`))
         await connection.until('\r\n\r\n')
         connection.write(body)
         const received = (await connection.untilClosed()).toString()
@@ -102,12 +101,8 @@ onEmpty('an idle connection keeps nothing of its requests in memory', async (ser
   const head = `Host: a\r\nAuthorization: Bearer ${SECRET}\r\n`
   const whole = [LIVE, `GET /plants/1 HTTP/1.1\r\n${head}`, `GET /plants?q=x HTTP/1.1\r\n${head}`]
   const bytes = [post(PLANT, `Content-Length: ${PLANT.length}`), ...whole.map((lines) => `${lines}\r\n`)]
-  const connections = bytes.map((sent) => {
-    const connection = new RawConnection(service.port)
-    t.after(() => void connection.socket.destroy())
-    connection.write(sent)
-    return connection
-  })
+  const connections = bytes.map((sent) => new RawConnection(service.port, sent))
+  t.after(() => connections.forEach(({ socket }) => void socket.destroy()))
   await Promise.all(connections.map((connection) => connection.until('\r\n\r\n')))
   for (let tries = 0; tries < 100 && requests.some((request) => request.deref() !== undefined); tries++) {
     await sleep(20)
@@ -148,8 +143,7 @@ const HEADERS = 5000
 
 /** Sends a request, and returns the connection once it has the answer. */
 async function answered(port: number): Promise<RawConnection> {
-  const connection = new RawConnection(port)
-  connection.write(REQUEST)
+  const connection = new RawConnection(port, REQUEST)
   await connection.until('\r\n\r\n')
   return connection
 }
@@ -179,8 +173,7 @@ suite('an idle connection', { concurrency: true }, () => {
     const answer = await service.send('GET', '/health/live')
     assert.equal(answer.headers['keep-alive'], 'timeout=90')
     assert.equal((await service.send('GET', '/nowhere')).headers['keep-alive'], 'timeout=90')
-    const closing = new RawConnection(service.port)
-    closing.write(REQUEST.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
+    const closing = new RawConnection(service.port, REQUEST.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
     const received = (await closing.untilClosed()).toString()
     assert.match(received, /^Connection: close\r$/m)
     assert.doesNotMatch(received, /keep-alive/i)

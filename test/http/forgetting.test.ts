@@ -71,8 +71,7 @@ suite('the rest of a body behind its refusal', () => {
       t.mock.timers.enable({ apis: ['setInterval'] })
       const service = await withService(t)
       const accepted = once(service.server, 'connection')
-      const connection = new RawConnection(service.port)
-      connection.write(head)
+      const connection = new RawConnection(service.port, head)
       const [socket] = (await accepted) as [Socket]
       await connection.until('"error":')
       for (let second = 0; second < seconds; second++) {
@@ -90,8 +89,7 @@ suite('the rest of a body behind its refusal', () => {
   test('is read no more once a second has brought nothing', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] })
     const service = await withService(t)
-    const connection = new RawConnection(service.port)
-    connection.write(importHead('text/plain'))
+    const connection = new RawConnection(service.port, importHead('text/plain'))
     await connection.until('"error":')
     t.mock.timers.tick(1000)
     await connection.untilClosed()

@@ -140,8 +140,7 @@ suite('a request that announces no body', () => {
     const responses: ServerResponse[] = []
     service.server.on('request', (_request: unknown, response: ServerResponse) => responses.push(response))
     for (const method of ['GET', 'POST', 'DELETE']) {
-      const connection = new RawConnection(service.port)
-      connection.write(request('GET', '/health/live'))
+      const connection = new RawConnection(service.port, request('GET', '/health/live'))
       await connection.until('"live"')
       connection.write(`${method} /plants HTTP/1.1\r\nHost: a b\r\n\r\n`)
       const answers = answersIn(await connection.untilClosed())

@@ -235,9 +235,8 @@ suite('an import that assigns ids, with an Idempotency-Key,', () => {
           )
           const wanted = names.filter((each) => !before.includes(each))
           for (const { share, waits } of cuts) {
-            const connection = new RawConnection(service.port)
             const whole = head + chunk(body) + LAST_CHUNK
-            connection.write(whole.slice(0, Math.ceil(share * whole.length)))
+            const connection = new RawConnection(service.port, whole.slice(0, Math.ceil(share * whole.length)))
             if (share === 1 && waits && wanted.length > 0) await untilStored(service, before.length + 1)
             connection.socket.destroy()
           }

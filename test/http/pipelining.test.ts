@@ -23,9 +23,8 @@ const CHUNKED = post(`${PLANT.length.toString(16)}\r\n${PLANT}\r\n0\r\n\r\n`, 'T
 suite('the requests of one connection', () => {
   test('are handled one at a time: each begins after the previous answer was passed to the socket', async (t) => {
     const service = await withMuch(t)
-    const connection = new RawConnection(service.port)
+    const connection = new RawConnection(service.port, EXPORT.repeat(60))
     connection.socket.pause()
-    connection.write(EXPORT.repeat(60))
     // A log that is empty holds no moment.
     let id = MUCH
     const begins = async () =>
@@ -48,8 +47,7 @@ suite('the requests of one connection', () => {
     onService(`are answered in order, at most 64 behind one in progress, where ${behind} come`, async (service) => {
       await service.create({ id: 0, name: 'so that the token is known' })
       const release = await service.under.lock()
-      const connection = new RawConnection(service.port)
-      connection.write(whole())
+      const connection = new RawConnection(service.port, whole())
       await untilCreatesWait(service, 1)
       // In one write, as TLS passes each on by itself.
       connection.write(
@@ -69,9 +67,8 @@ suite('the requests of one connection', () => {
 
   onService('are dropped if their client leaves during the first one', async (service, t) => {
     const release = await service.under.lock()
-    const connection = new RawConnection(service.port)
     const creates = Array.from({ length: 60 }, (_, i) => whole().replace('"id":1', `"id":${i % 10}`))
-    connection.write(creates.join(''))
+    const connection = new RawConnection(service.port, creates.join(''))
     await untilCreatesWait(service, 1)
     const leaving = performance.now()
     connection.socket.destroy()
@@ -153,8 +150,7 @@ suite('valid requests before invalid bytes', () => {
   clearTest('are answered behind a long one, even if their bodies arrive meanwhile', async (t) => {
     const service = await withService(t)
     await service.create({ id: 0, name: 'so that the token is known' })
-    const connection = new RawConnection(service.port)
-    connection.write(LARGE)
+    const connection = new RawConnection(service.port, LARGE)
     await connection.until('"name":"xxx')
     const release = await service.under.lock()
     connection.write(`${whole()}${LARGE}${LARGE}${LIVE}Connection: close\r\n\r\n`)
@@ -187,9 +183,8 @@ clearTest('unread answers take bounded memory, however many requests arrive', as
   const list = `GET /plants?limit=1000 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`
   const static_ = 'GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n'
   const connections = [list.repeat(400), static_.repeat(1300)].map((bytes) => {
-    const connection = new RawConnection(Number(new URL(address).port))
+    const connection = new RawConnection(Number(new URL(address).port), bytes)
     connection.socket.pause()
-    connection.write(bytes)
     return connection
   })
   await sleep(2000)

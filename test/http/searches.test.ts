@@ -11,8 +11,7 @@ suite('searches', () => {
   test('end when their client leaves, and its queued searches do not begin', async (t) => {
     const service = await withSlowSearches(t)
     const other = await service.issueToken(['plants:read'])
-    const connections = Array.from({ length: 20 }, () => new RawConnection(service.port))
-    for (const connection of connections) connection.write(searchHead().repeat(30))
+    const connections = Array.from({ length: 20 }, () => new RawConnection(service.port, searchHead().repeat(30)))
     await connections[0]?.until('HTTP/1.1 200 OK')
     for (const { socket } of connections) socket.destroy()
     const found = await service.send('GET', SLOW, { authorization: `Bearer ${other.secret}` })

@@ -4,6 +4,7 @@ import { SCOPES } from '../../src/domain/token.ts'
 import { openStream } from '../support/event-stream.ts'
 import { boundOf, untilIdle, untilRunning } from '../support/long-work.ts'
 import { RawConnection } from '../support/raw.ts'
+import { post } from '../support/requests.ts'
 import {
   type Answer,
   assertRefused,
@@ -161,16 +162,10 @@ suite('changes of tokens', () => {
     const others = [await service.issueToken(['tokens']), await service.issueToken(['tokens'])]
     const unlock = await service.under.lock()
     const body = JSON.stringify(MANAGER)
-    const send = (secret: string) => {
-      const connection = new RawConnection(service.port)
-      const head = `POST /tokens HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\n`
-      connection.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`)
-      return connection
-    }
-    const waiting = async (count: number) => {
-      const waiting = () => boundOf(service, 'change-queue')
-      await until(async () => (await waiting()) === count, `${count} changes do not wait`)
-    }
+    const creation = post(body, `Content-Length: ${body.length}`).replace('/plants', '/tokens')
+    const send = (secret: string) => new RawConnection(service.port, creation.replace(SECRET, secret))
+    const waiting = (count: number) =>
+      until(async () => (await boundOf(service, 'change-queue')) === count, `${count} changes do not wait`)
     const running = send(SECRET)
     await untilRunning(service, 'change', 1)
     const queued = [send(SECRET), send(SECRET)]

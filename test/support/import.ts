@@ -27,8 +27,7 @@ export const rowsFrom = (first: number, count: number): string =>
 
 /** Begins an import: sends the head and these rows, but not the end. */
 export function beginImport(service: Pick<Service, 'port'>, rows: string, ...fields: string[]): RawConnection {
-  const connection = new RawConnection(service.port)
-  connection.write(importHead(NDJSON, ...fields) + chunk(rows))
+  const connection = new RawConnection(service.port, importHead(NDJSON, ...fields) + chunk(rows))
   return connection
 }
 

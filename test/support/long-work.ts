@@ -53,8 +53,7 @@ export const exportHead = (...fields: string[]): string =>
 
 /** Begins an export whose client reads nothing. */
 export function unreadExport({ port }: Service, secret = SECRET): RawConnection {
-  const connection = new RawConnection(port)
-  connection.write(exportHead('Connection: close').replace(SECRET, secret))
+  const connection = new RawConnection(port, exportHead('Connection: close').replace(SECRET, secret))
   connection.socket.pause()
   return connection
 }

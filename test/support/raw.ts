@@ -12,9 +12,7 @@ import { settled } from './until.ts'
  * @param methods the methods of the requests in order; needed if one of them is HEAD
  */
 export async function raw(port: number, bytes: string | Buffer, methods?: readonly string[]): Promise<Seen[]> {
-  const connection = new RawConnection(port)
-  connection.write(bytes)
-  return answersIn(await connection.untilClosed(), methods)
+  return answersIn(await new RawConnection(port, bytes).untilClosed(), methods)
 }
 
 /** The same, for the statuses of the answers alone. */
@@ -44,7 +42,8 @@ export class RawConnection {
   #chunks: Buffer[] = []
   readonly #sent: Buffer[] = []
 
-  constructor(port: number) {
+  /** @param first what it sends at once */
+  constructor(port: number, first: string | Buffer = '') {
     this.socket = connectTo(port)
     // A reset connection counts as closed. The bytes before the reset count.
     this.socket.on('error', () => {
@@ -54,6 +53,7 @@ export class RawConnection {
     const isToService = isExpected(port)
     this.socket.once('close', () => recordConnection(Buffer.concat(this.#sent), this.#received(), isToService))
     this.socket.on('data', (chunk: Buffer) => this.#chunks.push(chunk))
+    if (first.length > 0) this.write(first)
   }
 
   get received(): string {

@@ -34,8 +34,7 @@ const ASK: Readonly<Record<Way, (url: URL) => Promise<unknown>>> = {
   'http.request': (url) => new Promise((resolve) => get(url, (response) => response.resume().on('end', resolve))),
   fetch: async (url) => (await fetch(url)).text(),
   'bytes on a socket': async ({ port, pathname }) => {
-    const connection = new RawConnection(Number(port))
-    connection.write(`GET ${pathname} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    const connection = new RawConnection(Number(port), `GET ${pathname} HTTP/1.1\r\nHost: a\r\n\r\n`)
     await connection.untilClosed()
   },
 }
