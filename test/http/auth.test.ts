@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import type { Token } from '../../src/domain/token.ts'
 import { movableClock, movableTime } from '../support/clock.ts'
 import { assertConforms } from '../support/conforms.ts'
-import { answersIn, RawConnection } from '../support/raw.ts'
+import { raw } from '../support/raw.ts'
 import { assertRefused, errorOf, SECRET, type Service, withService } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
 import { as } from '../support/tokens.ts'
@@ -21,21 +21,9 @@ suite('a request without a token', () => {
     const others = ['Basic dXNlcjpwYXNz', 'Token abc', 'Bearerish abc', 'Digest x="y"']
     for (const authorization of [null, '', SECRET, ...others]) {
       const answer = await service.create('not even JSON', { authorization })
-      assert.equal(answer.status, 401, String(authorization))
-      assert.equal(errorOf(answer), 40101, String(authorization))
+      assertRefused(answer, 40101)
       assert.equal(answer.headers['www-authenticate'], REALM)
     }
-  })
-
-  onService('is refused before its body arrives', async (service) => {
-    const connection = new RawConnection(service.port)
-    connection.write(
-      'POST /plants HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n',
-    )
-    await connection.until('"}')
-    const [answer] = answersIn(Buffer.from(connection.received))
-    assertConforms('createPlant', answer ?? assert.fail())
-    connection.socket.destroy()
   })
 
   onService('is 40101 even if the query, a cookie or the body contains a token', async (service) => {
@@ -54,12 +42,6 @@ suite('a request without a token', () => {
 })
 
 suite('a token', () => {
-  onService('is read from the header Authorization, whose scheme may have any case', async (service) => {
-    for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
-      assert.equal((await service.create(PLANT, { authorization: `${scheme} ${SECRET}` })).status, 200, scheme)
-    }
-  })
-
   onService('may follow its scheme after any number of blanks, and is the same token then', async (service) => {
     const { secret, token } = await service.issueToken(['tokens'])
     const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'a key' }
@@ -89,9 +71,8 @@ suite('a token', () => {
 
   onService('that is sent twice is refused, even if both copies are equal', async (service) => {
     const twice = `Authorization: Bearer ${SECRET}\r\n`.repeat(2)
-    const connection = new RawConnection(service.port)
-    connection.write(`POST /plants HTTP/1.1\r\nHost: a\r\n${twice}Content-Length: 0\r\nConnection: close\r\n\r\n`)
-    const [answer = assert.fail()] = answersIn(await connection.untilClosed())
+    const bytes = `POST /plants HTTP/1.1\r\nHost: a\r\n${twice}Content-Length: 0\r\nConnection: close\r\n\r\n`
+    const [answer = assert.fail()] = await raw(service.port, bytes)
     assert.equal(answer.status, 401)
     assertConforms('createPlant', answer)
   })
@@ -198,10 +179,9 @@ suite('the secret of a token', () => {
     const unknown = 'an-unknown-secret-of-somebody'
     const secrets = [secret, weak, expired.secret, unknown, SECRET]
     for (const [id, each] of secrets.entries()) {
-      const authorization = `Bearer ${each}`
-      await service.create({ id, name: `a plant of ${id}` }, { authorization })
-      await service.create('{', { authorization })
-      await service.send('GET', `/nowhere?access_token=${each}`, { authorization })
+      await service.create({ id, name: `a plant of ${id}` }, as(each))
+      await service.create('{', as(each))
+      await service.send('GET', `/nowhere?access_token=${each}`, as(each))
     }
     assert.ok(await service.under.holds(token.id), 'the search finds what is stored')
     assert.ok(service.log.includes(token.id), 'the log has the public name of the token')

@@ -96,6 +96,7 @@ suite('a query parameter', () => {
     [`q=${'%C3%A4'.repeat(501)}`, 'q must have at most 500 characters'],
     ['cursor=a&cursor=a', 'cursor may be given only once'],
     ['tag=%00', 'tag must not contain U+0000'],
+    [`tag=${'%C3%A4'.repeat(201)}`, 'tag must have at most 200 characters'],
     ['tag=a&tag=%00&tag=b%00', 'tag must not contain U+0000'],
     ['tag=a&'.repeat(101), 'tag may be given at most 100 times'],
     ...['%', '%f', '%zz', '%u0041', '%ff', '%C3', '%C3%28', '%ED%A0%80', '%C0%80', '%F4%90%80%80'].flatMap(

@@ -168,6 +168,16 @@ test('the bounds of name and tag count code points, whatever each takes', () => 
   }
 })
 
+test('a name and a tag have neither U+0000 nor a lone surrogate', () => {
+  for (const bad of ['\0', 'a\0b', '\ud800', '\udfff', 'a\udc00\ud800', '\ud83c', '\ud800\ud83c\udf31']) {
+    for (const member of ['name', 'tag']) {
+      const fault = `${member} must not contain U+0000 or a lone surrogate`
+      assert.equal(faultOf({ ...monstera, [member]: bad })?.message, fault, JSON.stringify(bad))
+    }
+  }
+  assert.equal(faultOf({ ...monstera, name: '\ud83c\udf31' }), undefined)
+})
+
 suite('murmur3', () => {
   test('has the published values of MurmurHash3_x86_32, where these hash whole UTF-16 units', () => {
     // From https://en.wikipedia.org/wiki/MurmurHash and the checks of smhasher; bytes in pairs, as in UTF-16LE.
