@@ -5,6 +5,7 @@ import { nextOf, pagesFrom, patch, put } from '../support/exchanges.ts'
 import { pluck } from '../support/pluck.ts'
 import { type Answer, assertRefused, messageOf, SECRET, type Service, withService } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
+import { createWebhook } from '../support/webhooks.ts'
 import { words } from '../support/words.ts'
 
 const entriesOf = ({ json }: Answer): ReadEntry[] => json as ReadEntry[]
@@ -112,16 +113,17 @@ suite('the changes', () => {
   })
 
   onService(
-    'are switched off by --changes-keep 0s, as history and actions are',
+    'are switched off by --changes-keep 0s, as history, actions and webhooks are',
     { changesKeep: '0s' },
     async (service) => {
       await changeOnce(service)
-      for (const path of words`/changes /plants/7/history /plants/deleted /plants?sort=-changed /actions /actions/a`) {
+      for (const path of words`/changes /plants/7/history /plants/deleted /plants?sort=-changed /actions /actions/a /webhooks`) {
         for (const Accept of ['application/json', '*/*']) {
           assertRefused(await service.send('GET', path, { headers: { Accept } }), 40401)
         }
       }
       assertRefused(await service.send('POST', '/actions/a/undo'), 40401)
+      assertRefused(await createWebhook(service, { url: 'https://hooks.garden.example/' }), 40401)
       const named = await service.create({ id: 7, name: 'x' }, { headers: { 'Plantstore-Action': 'a' } })
       assert.deepEqual([named.status, named.headers['plantstore-action']], [200, undefined])
       const exported = await service.send('GET', '/plants/export')

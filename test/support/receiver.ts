@@ -35,7 +35,11 @@ export interface TestReceiver {
   restart(): Promise<void>
 }
 
-export const OK: Respond = (response) => response.writeHead(204).end()
+export const withStatus =
+  (status: number): Respond =>
+  (response) =>
+    response.writeHead(status).end()
+export const OK = withStatus(204)
 
 /** Starts a receiver of webhooks on a port of its own. */
 export async function startReceiver(

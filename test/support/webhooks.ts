@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { Webhook as Library } from 'standardwebhooks'
 import type { Webhook, WebhookDelivery, WebhookWithSecret } from '../../client/src/contract.generated.ts'
-import type { Received, TestReceiver } from './receiver.ts'
+import type { Scene } from './clean-up.ts'
+import { OK, type Received, type Respond, startReceiver, type TestReceiver } from './receiver.ts'
 import type { Answer, Sending, Service } from './service.ts'
 import { until } from './until.ts'
 
@@ -18,6 +19,22 @@ export async function createdWebhook(service: Service, body: unknown, sending?: 
   const answer = await createWebhook(service, body, sending)
   assert.equal(answer.status, 201, answer.body)
   return answer.json as WebhookWithSecret
+}
+
+interface Receiving {
+  readonly respond?: Respond
+  /** The other members of the webhook. */
+  readonly [member: string]: unknown
+}
+
+/** Starts a receiver, and creates a webhook that sends to it. */
+export async function startWebhook(
+  service: Service,
+  scene: Scene,
+  { respond = OK, ...more }: Receiving = {},
+): Promise<WebhookWithSecret & { readonly receiver: TestReceiver }> {
+  const receiver = await startReceiver(scene, { respond })
+  return { receiver, ...(await createdWebhook(service, { url: receiver.url, ...more })) }
 }
 
 export async function webhookOf(service: Service, id: string): Promise<Webhook> {

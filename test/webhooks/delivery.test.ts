@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Webhook } from '../../client/src/contract.generated.ts'
 import { readPosition, writePosition } from '../../src/domain/changes.ts'
-import { startReceiver, type TestReceiver } from '../support/receiver.ts'
+import { pluck } from '../support/pluck.ts'
+import { OK, startReceiver, type TestReceiver, withStatus } from '../support/receiver.ts'
 import { emptyService, errorOf, messageOf, type Service, withService } from '../support/service.ts'
 import { onEmpty, onService } from '../support/service-tests.ts'
 import { importMany } from '../support/store-calls.ts'
@@ -15,6 +16,7 @@ import {
   LOCAL,
   patchWebhook,
   plantIn,
+  startWebhook,
   untilListed,
   untilReceived,
   untilState,
@@ -37,7 +39,8 @@ suite('the events of one plant', { concurrency: true }, () => {
     const open = new Map<number, number>()
     let most = 0
     const faults: string[] = []
-    const receiver = await startReceiver(t, {
+    const { receiver } = await startWebhook(service, t, {
+      concurrency: 8,
       respond(response, received) {
         const { id } = plantIn(received)
         open.set(id, (open.get(id) ?? 0) + 1)
@@ -52,7 +55,6 @@ suite('the events of one plant', { concurrency: true }, () => {
         )
       },
     })
-    await createdWebhook(service, { url: receiver.url, concurrency: 8 })
     const writes: Promise<unknown>[] = []
     for (let round = 0; round < 10; round++) for (let id = 1; id <= 20; id++) writes.push(put(service, id, `r${round}`))
     await Promise.all(writes)
@@ -67,10 +69,9 @@ suite('the events of one plant', { concurrency: true }, () => {
   })
 
   onService('wait behind one that fails, alone, until 64 events wait', LOCAL, async (service, t) => {
-    const receiver = await startReceiver(t, {
+    const { id, receiver } = await startWebhook(service, t, {
       respond: (response, received) => response.writeHead(plantIn(received).id === 1 ? 500 : 204).end(),
     })
-    const { id } = await createdWebhook(service, { url: receiver.url })
     await put(service, 1, 'first')
     await untilReceived(receiver, 1)
     await put(service, 1, 'second')
@@ -82,7 +83,7 @@ suite('the events of one plant', { concurrency: true }, () => {
     await until(async () => Number((await webhookOf(service, id)).pending) > 64, 'nothing waits')
     const later = () => idsIn(receiver).filter((each) => each >= 1000).length
     assert.equal(later(), 0, 'the webhook waits as a whole')
-    receiver.respond = (response) => response.writeHead(204).end()
+    receiver.respond = OK
     await patchWebhook(service, id, { state: 'active' })
     await until(() => later() >= 50 && namesOf(receiver, 1).includes('n99'), 'the webhook does not go on')
     const names = namesOf(receiver, 1)
@@ -97,10 +98,9 @@ suite('the events of one plant', { concurrency: true }, () => {
 suite('a failed attempt', { concurrency: true }, () => {
   onService('is repeated after 5 seconds, give or take a fifth, with the same id', LOCAL, async (service, t) => {
     let failures = 2
-    const receiver = await startReceiver(t, {
+    const { id, receiver } = await startWebhook(service, t, {
       respond: (response) => response.writeHead(failures-- > 1 ? 500 : 204).end('sorry'),
     })
-    const { id } = await createdWebhook(service, { url: receiver.url })
     await put(service, 1, 'a')
     await untilReceived(receiver, 2)
     const [first, second] = receiver.received
@@ -116,14 +116,13 @@ suite('a failed attempt', { concurrency: true }, () => {
   })
 
   onService('by 410 ends the webhook, which keeps its place', LOCAL, async (service, t) => {
-    const receiver = await startReceiver(t, { respond: (response) => response.writeHead(410).end() })
-    const { id } = await createdWebhook(service, { url: receiver.url })
+    const { id, receiver } = await startWebhook(service, t, { respond: withStatus(410) })
     await put(service, 1, 'a')
     await untilState(service, id, 'failed')
     const { reason, pending } = await webhookOf(service, id)
     assert.deepEqual([reason, pending], ['gone', 1])
     await put(service, 2, 'b')
-    receiver.respond = (response) => response.writeHead(204).end()
+    receiver.respond = OK
     assert.equal(receiver.received.length, 1)
     await patchWebhook(service, id, { state: 'active' })
     await untilReceived(receiver, 3)
@@ -131,21 +130,17 @@ suite('a failed attempt', { concurrency: true }, () => {
   })
 
   onService('by 410 is listed, also for those that come while others are stored', LOCAL, async (service, t) => {
-    const receiver = await startReceiver(t, { respond: (response) => response.writeHead(410).end() })
+    const receiver = await startReceiver(t, { respond: withStatus(410) })
     const webhooks: { readonly id: string }[] = []
     for (let i = 0; i < 50; i++) webhooks.push(await createdWebhook(service, { url: receiver.url }))
     await put(service, 1, 'a')
     for (const { id } of webhooks) await untilState(service, id, 'failed')
-    for (const { id } of webhooks) {
-      const statuses = (await deliveriesOf(service, id)).map(({ status }) => status)
-      assert.deepEqual(statuses, [410])
-    }
+    for (const { id } of webhooks) assert.deepEqual(pluck(await deliveriesOf(service, id), 'status'), [410])
   })
 
   test('ends the webhook once nothing was delivered for the time to give up', async (t) => {
     const service = await withService(t, { ...LOCAL, webhookGiveUp: '1s' })
-    const receiver = await startReceiver(t, { respond: (response) => response.writeHead(500).end() })
-    const { id } = await createdWebhook(service, { url: receiver.url })
+    const { id, receiver } = await startWebhook(service, t, { respond: withStatus(500) })
     await put(service, 1, 'a')
     await untilState(service, id, 'failed')
     assert.equal((await webhookOf(service, id)).reason, 'gave-up')
@@ -153,7 +148,7 @@ suite('a failed attempt', { concurrency: true }, () => {
     // The last attempt does not wait for its turn, 5 s after the first one.
     const [last, first] = (await deliveriesOf(service, id)).map(({ time }) => Date.parse(time))
     assert.ok((last ?? 0) - (first ?? 0) < 3500)
-    receiver.respond = (response) => response.writeHead(204).end()
+    receiver.respond = OK
     await patchWebhook(service, id, { state: 'active' })
     await untilReceived(receiver, 3)
     assert.equal((await webhookOf(service, id)).state, 'active')
@@ -161,8 +156,7 @@ suite('a failed attempt', { concurrency: true }, () => {
 })
 
 onService('a webhook whose place has left the log fails, and skips nothing silently', LOCAL, async (service, t) => {
-  const receiver = await startReceiver(t)
-  const { id } = await createdWebhook(service, { url: receiver.url })
+  const { id, receiver } = await startWebhook(service, t)
   const [stored] = await service.store.webhooks.list()
   assert.ok(stored)
   const other = stored.progress.position.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
@@ -196,8 +190,7 @@ onService('10 receivers that hang delay none of 20 others', LOCAL, async (servic
 
 suite('a webhook', () => {
   onEmpty('delivers again from a position, up to another one', LOCAL, async (service, t) => {
-    const receiver = await startReceiver(t)
-    const { id, position } = await createdWebhook(service, { url: receiver.url, concurrency: 1 })
+    const { id, position, receiver } = await startWebhook(service, t, { concurrency: 1 })
     const redeliver = (body: unknown) => service.sendJson('POST', `/webhooks/${id}/redeliver`, body)
     for (let i = 1; i <= 5; i++) await service.sendJson('POST', '/plants', { id: i, name: 'a' })
     await untilReceived(receiver, 5)
@@ -261,14 +254,14 @@ suite('a webhook', () => {
 suite('a webhook whose filter changes', () => {
   test('delivers the events that wait for their next attempt, and those between them that only the new filter has', async (t) => {
     const [service, receiver] = [await emptyService(LOCAL), await startReceiver(t)]
-    receiver.respond = (response) => response.writeHead(500).end()
+    receiver.respond = withStatus(500)
     const { id } = await createdWebhook(service, { url: receiver.url, tags: ['fern'] })
     await put(service, 1, 'a', 'fern')
     await put(service, 2, 'a', 'moss')
     await put(service, 3, 'a', 'fern')
     await untilListed(service, id, 2)
     receiver.received.length = 0
-    receiver.respond = (response) => response.writeHead(204).end()
+    receiver.respond = OK
     assert.equal((await patchWebhook(service, id, { tags: ['fern', 'moss'] })).status, 200)
     await untilReceived(receiver, 3)
     assert.deepEqual(idsIn(receiver).toSorted(), [1, 2, 3])

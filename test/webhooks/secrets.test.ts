@@ -18,14 +18,14 @@ import {
   createWebhook,
   LOCAL,
   patchWebhook,
+  startWebhook,
   untilReceived,
   verify,
   webhookOf,
 } from '../support/webhooks.ts'
 
 onEmpty('a webhook gets a new secret, and signs by both until the end of the overlap', LOCAL, async (service, t) => {
-  const receiver = await startReceiver(t)
-  const { id, secret: old } = await createdWebhook(service, { url: receiver.url })
+  const { id, secret: old, receiver } = await startWebhook(service, t)
   const rotate = async (body: unknown, key?: string) => {
     const answer = await service.sendJson('POST', `/webhooks/${id}/secret`, body, key === undefined ? {} : withKey(key))
     assert.equal(answer.status, 200, answer.body)
@@ -124,9 +124,8 @@ test('the secrets of a webhook are in one answer each, and in no log, audit line
 })
 
 onEmpty('a webhook sends the headers of its receiver, and answers their names alone', LOCAL, async (service, t) => {
-  const receiver = await startReceiver(t)
   const headers = { Authorization: 'Bearer one two', 'x-Garden': '!' }
-  const { id, headerNames, ...rest } = await createdWebhook(service, { url: receiver.url, headers })
+  const { id, headerNames, receiver, ...rest } = await startWebhook(service, t, { headers })
   assert.deepEqual(headerNames, ['Authorization', 'x-Garden'])
   assert.ok(!JSON.stringify(rest).includes('one two'))
   await service.sendJson('POST', '/plants', { id: 1, name: 'Fern' })

@@ -4,7 +4,7 @@ import { suite, type TestContext, test } from 'node:test'
 import type { Webhook } from '../../src/domain/webhook.ts'
 import { movableClock, movableTime } from '../support/clock.ts'
 import { CONFIG, Hooks } from '../support/deliverer.ts'
-import { startReceiver } from '../support/receiver.ts'
+import { startReceiver, withStatus } from '../support/receiver.ts'
 import { emptyService, type Service, withService } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
 import { importMany } from '../support/store-calls.ts'
@@ -18,6 +18,7 @@ import {
   LOCAL,
   patchWebhook,
   plantIn,
+  startWebhook,
   untilReceived,
   untilState,
   webhookOf,
@@ -42,13 +43,12 @@ suite('the whole webhook waits', () => {
   ] as const) {
     test(`after ${status} with ${Object.keys(headers)[0] ?? 'no Retry-After'}, and goes on with the event that got it`, async (t) => {
       const [service, receiver, pass] = [await withService(t, LOCAL), await startReceiver(t), movableTime(t)]
-      const other = await startReceiver(t)
       receiver.respond = (response) => {
         if (receiver.received.length === 1) response.writeHead(status, headers).end()
         else response.writeHead(204).end()
       }
       const { id } = await createdWebhook(service, { url: receiver.url, concurrency: 1 })
-      await createdWebhook(service, { url: other.url })
+      const { receiver: other } = await startWebhook(service, t)
       await put(service, 1)
       await until(async () => (await deliveriesOf(service, id)).length === 1, 'the attempt is not listed')
       await put(service, 2)
@@ -63,11 +63,10 @@ suite('the whole webhook waits', () => {
 
   test('also after the service has read it from the store again', async (t) => {
     const [service, pass] = [await withService(t, LOCAL), movableTime(t)]
-    const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
-    const { id } = await createdWebhook(service, { url: receiver.url, concurrency: 1 })
+    const { id, receiver } = await startWebhook(service, t, { concurrency: 1 })
     const { version, webhook, progress } = (await service.store.webhooks.list(id))[0] ?? assert.fail()
     await service.store.webhooks.change(id, version, webhook, { ...progress, waitUntil: Date.now() + 3_600_000 })
-    await createdWebhook(service, { url: other.url })
+    const { receiver: other } = await startWebhook(service, t)
     await put(service, 1)
     await untilReceived(other, 1)
     pass(3_601_000)
@@ -229,7 +228,7 @@ suite('a webhook is paused, and goes on with the token that makes it active, onc
  */
 async function attempted(t: TestContext, status: number, config = CONFIG) {
   const hooks = await Hooks.open(t)
-  const receiver = await startReceiver(t, { respond: (response) => response.writeHead(status).end() })
+  const receiver = await startReceiver(t, { respond: withStatus(status) })
   const [run, set] = [movableTime(t), movableClock(t)]
   const id = await hooks.create(receiver.url)
   const deliverer = hooks.deliver({}, { config })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import { openStream } from '../support/event-stream.ts'
-import { OK, startReceiver } from '../support/receiver.ts'
+import { OK, type Respond, startReceiver } from '../support/receiver.ts'
 import { errorOf, SECRET } from '../support/service.ts'
-import { onEmpty, onService } from '../support/service-tests.ts'
+import { onEmpty } from '../support/service-tests.ts'
 import { as, KEY, withKey } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
 import {
@@ -12,6 +12,7 @@ import {
   deliveriesOf,
   LOCAL,
   patchWebhook,
+  startWebhook,
   untilListed,
   untilReceived,
   verify,
@@ -19,6 +20,7 @@ import {
 } from '../support/webhooks.ts'
 
 const EXTERNAL = { ...LOCAL, webhookAllow: 'external' }
+const SHORT: Respond = (response) => response.writeHead(418).end('short')
 const URL = 'https://hooks.garden.example/plants'
 
 suite('creating a webhook', () => {
@@ -141,11 +143,6 @@ suite('creating a webhook', () => {
     assert.equal((await service.send('DELETE', `/webhooks/${ids[0]}`)).status, 204)
     await createdWebhook(service, { url: URL })
   })
-
-  onService('is not there while the log of changes is switched off', { changesKeep: '0s' }, async (service) => {
-    assert.equal(errorOf(await createWebhook(service, { url: URL })), 40401)
-    assert.equal(errorOf(await service.send('GET', '/webhooks')), 40401)
-  })
 })
 
 suite('a webhook', () => {
@@ -164,8 +161,7 @@ suite('a webhook', () => {
   })
 
   onEmpty('sends each change, signed, and lists its deliveries', LOCAL, async (service, t) => {
-    const receiver = await startReceiver(t)
-    const { id, secret } = await createdWebhook(service, { url: receiver.url })
+    const { id, secret, receiver } = await startWebhook(service, t)
     await service.sendJson('POST', '/plants', '{"id":9007199254740993,"name":"Fern \\"ö\\"","tag":"fern"}')
     await service.sendJson('PATCH', '/plants/9007199254740993', { tag: null })
     await service.send('DELETE', '/plants/9007199254740993')
@@ -190,8 +186,7 @@ suite('a webhook', () => {
   })
 
   onEmpty('sends only changes of its types and tags', LOCAL, async (service, t) => {
-    const receiver = await startReceiver(t)
-    await createdWebhook(service, { url: receiver.url, types: ['plant.updated'], tags: ['fern', 'moss'] })
+    const { receiver } = await startWebhook(service, t, { types: ['plant.updated'], tags: ['fern', 'moss'] })
     for (const [id, tag] of ['fern', 'moss', 'tree'].entries()) {
       await service.sendJson('POST', '/plants', { id, name: 'a', tag })
       await service.sendJson('PATCH', `/plants/${id}`, { name: 'b' })
@@ -210,8 +205,7 @@ suite('a webhook', () => {
   })
 
   onEmpty('is tested now, even while it is paused', LOCAL, async (service, t) => {
-    const receiver = await startReceiver(t, { respond: (response) => response.writeHead(418).end('short') })
-    const { id, secret } = await createdWebhook(service, { url: receiver.url })
+    const { id, secret, receiver } = await startWebhook(service, t, { respond: SHORT })
     await patchWebhook(service, id, { state: 'paused' })
     const tested = async () => {
       const answer = await service.send('POST', `/webhooks/${id}/test`)
@@ -231,8 +225,7 @@ suite('a webhook', () => {
   })
 
   onEmpty('is tested no longer once nobody waits for the result', LOCAL, async (service, t) => {
-    const receiver = await startReceiver(t, { respond: () => {} })
-    const { id } = await createdWebhook(service, { url: receiver.url })
+    const { id, receiver } = await startWebhook(service, t, { respond: () => {} })
     const leaving = new AbortController()
     const url = `http://127.0.0.1:${service.port}/webhooks/${id}/test`
     const headers = { Authorization: `Bearer ${SECRET}` }
@@ -285,8 +278,7 @@ suite('a webhook', () => {
   )
 
   onEmpty('that is paused keeps its place, and goes on from there', LOCAL, async (service, t) => {
-    const receiver = await startReceiver(t)
-    const { id } = await createdWebhook(service, { url: receiver.url })
+    const { id, receiver } = await startWebhook(service, t)
     const paused = await patchWebhook(service, id, { state: 'paused' })
     const { state, reason } = paused.json as { state: string; reason: string }
     assert.deepEqual([state, reason], ['paused', 'person'])
@@ -299,8 +291,7 @@ suite('a webhook', () => {
   })
 
   onEmpty('gets the changes of the tags that it names now, also of deletes by import', LOCAL, async (service, t) => {
-    const receiver = await startReceiver(t)
-    const { id } = await createdWebhook(service, { url: receiver.url, tagPrefix: 'conifer/', body: 'plant' })
+    const { id, receiver } = await startWebhook(service, t, { tagPrefix: 'conifer/', body: 'plant' })
     const send = (rows: readonly unknown[], mode: string) =>
       service.importFile(rows.map((row) => JSON.stringify(row)).join('\n'), { query: `?mode=${mode}` })
     const [pine, aloe, moss, fern] = [
@@ -330,9 +321,8 @@ suite('a webhook', () => {
   })
 
   onEmpty('that is deleted gets nothing more', LOCAL, async (service, t) => {
-    const [gone, other] = [await startReceiver(t), await startReceiver(t)]
-    const { id } = await createdWebhook(service, { url: gone.url })
-    await createdWebhook(service, { url: other.url })
+    const { id, receiver: gone } = await startWebhook(service, t)
+    const { receiver: other } = await startWebhook(service, t)
     await untilSeen(service, 'plantstore_webhooks{state="active"} 2')
     assert.equal((await service.send('DELETE', `/webhooks/${id}`)).status, 204)
     assert.equal(errorOf(await service.send('GET', `/webhooks/${id}`)), 40402)
