@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { MIN_ID } from '../../src/domain/plant.ts'
-import { FORMATS, type Format, MEDIA_TYPES } from '../../src/import/format.ts'
-import { patch, put } from '../support/exchanges.ts'
+import type { Format } from '../../src/import/format.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'
-import { onEmpty, onService } from '../support/service-tests.ts'
-import { words } from '../support/words.ts'
+import { onEmpty } from '../support/service-tests.ts'
 
 const ROWS =
   '{"id":-1,"name":"Fern","tag":"shade"}\n{"id":2,"name":"Moss"}\n{"id":9007199254740993,"name":"a\\"b","tag":""}\n'
@@ -79,10 +76,6 @@ async function exported(service: Service, format: Format): Promise<string> {
   return body
 }
 
-async function imported(service: Service, format: Format, body: string): Promise<unknown> {
-  return (await service.importFile(body, { type: MEDIA_TYPES[format] })).json
-}
-
 suite('exporting, importing into an empty store and exporting again', () => {
   test('has one row in each line, however a client splits lines, and takes files by their other media types', async (t) => {
     const service = await withService(t)
@@ -103,23 +96,5 @@ suite('exporting, importing into an empty store and exporting again', () => {
     }
     assert.equal((await service.send('GET', '/plants/export', { headers: { Accept: 'application/csv' } })).body, sheet)
     assert.deepEqual(await service.plants(), [{ id: 1n, name, tag: name }])
-  })
-
-  onService('works for the largest plants that a request can create, in each format', async (service, t) => {
-    const largest = (member: string, unit: string) => `{"${member}":"${unit.repeat(member === 'name' ? 1000 : 200)}"}`
-    const units = words`a \u0001 \" \\ \n , é \u00e9 😀 \ud83d\ude00`.concat('\u2028', '\u007f')
-    for (const [i, unit] of units.entries()) {
-      const id = MIN_ID + BigInt(i)
-      assert.equal((await put(service, id, largest('name', unit))).status, 201)
-      assert.equal((await patch(service, id, largest('tag', unit))).status, 200)
-    }
-    for (const format of FORMATS) {
-      const file = await exported(service, format)
-      const other = await withService(t)
-      const report = (await imported(other, format, file)) as { added: number }
-      assert.equal(report.added, units.length, JSON.stringify(report))
-      assert.deepEqual(await other.plants(), await service.plants())
-      assert.equal(await exported(other, format), file)
-    }
   })
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite } from 'node:test'
 import { movableTime } from '../support/clock.ts'
 import { contract } from '../support/conforms.ts'
 import { pluck } from '../support/pluck.ts'
 import { raw } from '../support/raw.ts'
-import { assertRefused, errorOf, messageOf, withService } from '../support/service.ts'
+import { assertRefused, errorOf, messageOf } from '../support/service.ts'
 import { onService } from '../support/service-tests.ts'
 import { words } from '../support/words.ts'
 
@@ -123,31 +123,5 @@ suite('the log', () => {
     assert.match(service.log, /"address":"127\.0\.0\.1".*"error":40004/)
     const metrics = await service.send('GET', '/metrics')
     assert.ok(metrics.body.includes('plantstore_http_requests_total{operation="none",status="400"} 1'))
-  })
-
-  test('counts the refusals of clients that ignore Retry-After instead of logging each', async (t) => {
-    const service = await withService(t, { authFailureLimit: 1 })
-    const move = movableTime(t)
-    const startedAt = performance.now()
-    for (let i = 0; i < 200; i++) await service.create(PLANT, { authorization: 'Bearer nonsense' })
-    const lines = service.log.trim().split('\n').length
-    const seconds = (performance.now() - startedAt) / 1000
-    assert.ok(lines <= 20 * (seconds + 1) + 1, `${lines} lines in ${seconds} s`)
-    move(1010)
-    await service.create(PLANT, { authorization: 'Bearer nonsense' })
-    const told = (service.log.match(/[^\n]+/g) ?? []).map((line) => JSON.parse(line) as { suppressed?: number })
-    const total = told.reduce((sum, { suppressed = 0 }) => sum + 1 + suppressed, 0)
-    assert.equal(total, 201, 'every refusal has a line or is counted in one')
-  })
-
-  onService('has each refusal with its number, without the query and the body', async (service) => {
-    await service.send('POST', '/plants?password=hunter2', { body: '{}' })
-    await service.create('{"id":"hunter2"}')
-    const lines = (service.log.match(/[^\n]+/g) ?? []).map((line) => JSON.parse(line) as Record<string, unknown>)
-    assert.deepEqual(pluck(lines, 'operation', 'path', 'error'), [
-      ['createPlant', '/plants', 40003],
-      ['createPlant', '/plants', 40002],
-    ])
-    assert.ok(!service.log.includes('hunter2'))
   })
 })
