@@ -15,7 +15,7 @@ import {
   rowsFrom,
   untilStored,
 } from '../../support/import.ts'
-import { exportHead, MUCH, untilIdle, withMuch } from '../../support/long-work.ts'
+import { exportHead, untilIdle, withMuch } from '../../support/long-work.ts'
 import { isLinux, notTestedHere } from '../../support/not-tested.ts'
 import { answersIn, RawConnection, raw } from '../../support/raw.ts'
 import { LIVE, untilNoConnection } from '../../support/requests.ts'
@@ -40,20 +40,6 @@ const metric = async (service: Service, status: number): Promise<number> => {
 }
 
 suite('a long export', () => {
-  clearTest('contains the plants of one moment, whatever other clients write', async (t) => {
-    const service = await withMuch(t)
-    const connection = await stalledExport(service)
-    assert.equal((await service.create({ id: MUCH, name: 'new' })).status, 200)
-    assert.equal((await service.send('DELETE', `/plants/${MUCH - 1}`)).status, 204)
-    connection.socket.resume()
-    const received = (await connection.untilClosed()).toString()
-    assert.ok(received.endsWith('\r\n0\r\n\r\n'))
-    const rows = received.replaceAll(/\r\n[0-9a-f]+\r\n/g, '')
-    const ids = [...rows.matchAll(/\{"id":(\d+),/g)].map(([, id]) => Number(id))
-    const expected = Array.from({ length: MUCH }, (_, i) => i)
-    assert.deepEqual(ids, expected)
-  })
-
   test('is completed when the service shuts down, and its connection closes then', async (t) => {
     // The service keeps an idle connection open for longer than the test waits.
     const service = await withMuch(t, { keepAliveTimeout: '10m' })
