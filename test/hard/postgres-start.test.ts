@@ -121,17 +121,6 @@ suite('a start on a PostgreSQL store', () => {
       assert.match(program.stdout, new RegExp(`Store +postgres://${url.host}${url.pathname}(?: \\(new\\))?$`, 'm'))
     }
   })
-
-  test('prints the address of the store without its password', async (t) => {
-    const url = await newDatabase(t)
-    const password = decodeURIComponent(new URL(url).password)
-    const { program } = await serveStore(t, url, [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
-    assert.match(program.stdout, /^ {2}Store {4}postgres:\/\/127\.0\.0\.1:\d+\/plantstore_test_\w+ \(new\)$/m)
-    const { stdout, stderr } = await program.ends()
-    for (const secret of [password, encodeURIComponent(password), new URL(url).password]) {
-      assert.ok(!stdout.includes(secret) && !stderr.includes(secret))
-    }
-  })
 })
 
 test('a store of an older schema is migrated once, with a notice before and after each step', async (t) => {
