@@ -192,25 +192,6 @@ test('a statement waits for a lock no longer than --store-timeout', async (t) =>
   await assertKept(load, served, url)
 })
 
-test('the service refuses no request when the server allows fewer connections than configured', async (t) => {
-  const server = await ownServer(t)
-  await query(server.url(), `CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 2`)
-  await query(server.url(), 'CREATE DATABASE plants OWNER few')
-  const url = new URL(server.url('plants'))
-  url.username = url.password = 'few'
-  const served = await serveStore(t, url.href)
-  const load = new Load(served.address)
-  await load.reaches(200)
-  const lists = await Promise.all(
-    Array.from({ length: 50 }, () => send('GET', `${served.address}/plants?q=plant&limit=1000`)),
-  )
-  for (const { status, error } of lists) assert.equal(status, 200, String(error))
-  await load.reaches(load.acknowledged.size + 200)
-  await load.stop()
-  assert.deepEqual([...load.refused.keys()], [])
-  assert.ok(served.program.isRunning)
-})
-
 diskTest('while the disk of the database is full, the service refuses writes with that reason', async (t, disk) => {
   const server = await ownServer(t)
   const folder = join(disk, 'tables')
