@@ -5,7 +5,6 @@ import { tempFolder } from '../support/files.ts'
 import { Load, plantBody, send } from '../support/load.ts'
 import { startServer } from '../support/process.ts'
 import { scrapeAt } from '../support/scrape.ts'
-import { assertSearchable } from '../support/sqlite-indexes.ts'
 
 test('under full load each of 400 searches finds the plant created right before it', async (t) => {
   const { program, address, storePath } = await startServer(t, tempFolder(t))
@@ -29,18 +28,4 @@ test('under full load each of 400 searches finds the plant created right before 
   assert.ok((await scrapeAt(address)).value('plantstore_search_index_behind') !== undefined)
   load.assertAllIn(storePath)
   await program.ends()
-})
-
-test('after a kill with a late or half-built index, the next start finds every plant', async (t) => {
-  const folder = tempFolder(t)
-  for (let round = 0; round < 3; round++) {
-    const { program, address } = await startServer(t, folder)
-    const load = new Load(address, { firstId: BigInt(round) * 1_000_000n })
-    await load.reaches(500)
-    await program.kill()
-    await load.done
-    const store = `${folder}/plants.db`
-    load.assertAllIn(store)
-    await assertSearchable(store)
-  }
 })
