@@ -199,15 +199,6 @@ suite('the port for monitors', () => {
     assert.equal((await ask(monitors, '/metrics')).status, 200)
     assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
   })
-
-  test('stops the start before a store is created if it is not available', async (t) => {
-    const { monitors } = await startMonitored(t, [])
-    const { port } = new URL(monitors)
-    const folder = tempFolder(t)
-    const { code, stderr } = await run(t, ['serve', '--port', '0', '--metrics-port', port], { cwd: folder })
-    const said = `can't listen on 127.0.0.1 port ${port}: the port is in use; --metrics-port chooses another one`
-    assert.deepEqual([code, stderr], [1, `plantstore: ${said}\n`])
-  })
 })
 
 suite('the alerts and the dashboard in monitoring/', () => {
