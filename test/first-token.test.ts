@@ -24,11 +24,6 @@ async function start(t: TestContext, cwd: string, options: ProgramOptions = {}):
   return [program, await program.says((stdout) => (/curl .*\r?\n/.test(stdout) ? stdout : undefined))]
 }
 
-const stop = async (program: Program): Promise<void> => {
-  program.signal('SIGTERM')
-  assert.equal((await program.outcome).code, 0)
-}
-
 const serveIn = (folder: string): string[] => ['serve', '--port', '0', '--store', `sqlite:${join(folder, 'plants.db')}`]
 
 /** Starts a server, and uses the first token that it writes to its file. */
@@ -39,7 +34,7 @@ async function assertWorks(t: TestContext, folder: string): Promise<void> {
   const token = readFileSync(join(folder, FILE), 'utf8').trim()
   const address = /http:\S+/.exec(banner)?.[0]
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}', token })).status, 200)
-  await stop(program)
+  await program.ends()
 }
 
 /** Makes the first token of a new store in a folder, as a start without a terminal does. */
@@ -142,7 +137,7 @@ suite('the first token', () => {
   test('is not created in a store that ever had a token, even if all are revoked', async (t) => {
     const folder = tempFolder(t)
     const [program] = await start(t, folder)
-    await stop(program)
+    await program.ends()
     rmSync(join(folder, FILE))
     const store = ['--store', 'sqlite:plants.db']
     const id = /^tok_\w+/m.exec((await run(t, ['token', 'list', ...store], { cwd: folder })).stdout)?.[0] ?? ''
