@@ -4,10 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import type { Store } from '../src/domain/store.ts'
 import { Retention } from '../src/postgres/changes/retention.ts'
-import { Pool } from '../src/postgres/pool/pool.ts'
-import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { postgresIds } from '../src/postgres/records.ts'
-import { readPostgresAddress } from '../src/settings/postgres-address.ts'
 import { createStoreFile } from '../src/sqlite/open/prepare-file.ts'
 import { type Put, SqliteWriter } from '../src/sqlite/write/writer.ts'
 import { TESTER } from './support/actor.ts'
@@ -16,7 +13,7 @@ import { cleanUp } from './support/clean-up.ts'
 import { movableClock, movableTime } from './support/clock.ts'
 import { command } from './support/commands.ts'
 import { tempFolder } from './support/files.ts'
-import { openNew } from './support/open-postgres.ts'
+import { openNew, shareOf } from './support/open-postgres.ts'
 import { openSqlite } from './support/open-sqlite.ts'
 import { writePlantFile } from './support/plant-files.ts'
 import { serveStore, TOKEN } from './support/process.ts'
@@ -49,9 +46,7 @@ async function onSqlite(t: TestContext): Promise<Trimmed> {
 
 async function onPostgres(t: TestContext): Promise<Trimmed> {
   const { url, store } = await openNew(t)
-  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 20_000, onTrouble: () => {} })
-  cleanUp(t, () => pool.close())
-  const share = new PoolShare(pool, 2)
+  const share = shareOf(t, url)
   const retentions = new Map<number, Retention>()
   const ids = postgresIds(share, share)
   return {

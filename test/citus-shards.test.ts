@@ -3,14 +3,11 @@ import { test } from 'node:test'
 import { hashInt8, ShardMap } from '../src/citus/shard-map.ts'
 import { Shards } from '../src/citus/shards.ts'
 import { MAX_ID, MIN_ID, NO_EXPECTATION } from '../src/domain/plant.ts'
-import { Pool } from '../src/postgres/pool/pool.ts'
-import { PoolShare } from '../src/postgres/pool/pool-share.ts'
-import { readPostgresAddress } from '../src/settings/postgres-address.ts'
 import { TESTER } from './support/actor.ts'
 import { deletePlant, updatePlant } from './support/change-plant.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
-import { openCitus, openStore } from './support/open-postgres.ts'
+import { openCitus, openStore, shareOf } from './support/open-postgres.ts'
 import { newDatabase, plantsOf, query } from './support/postgres.ts'
 import { run } from './support/process.ts'
 import { plant } from './support/store-under-test.ts'
@@ -93,9 +90,7 @@ test('while a server is lost, work on its shards and on all is refused at once, 
   const url = await newDatabase(t)
   await (await openStore(t, url)).close()
   await query(url, SHARDS)
-  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 10_000, onTrouble: () => {} })
-  cleanUp(t, () => pool.close())
-  const share = new PoolShare(pool, 2)
+  const share = shareOf(t, url)
   const notices: string[] = []
   const shards = await Shards.open(share, (text) => notices.push(text))
   cleanUp(t, () => shards.close())
