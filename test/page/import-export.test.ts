@@ -3,10 +3,9 @@ import { suite, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { pastedSheet } from '../../web/src/import/pasted.ts'
 import { assertAccessible, assertAtBothSizes, assertFits } from '../support/accessible.ts'
-import { openMenu, openTools, openView, pressOn, signOver, tabTo } from '../support/by-keyboard.ts'
-import { untilCount } from '../support/labels.ts'
+import { openMenu, openView, pressOn, signOver, tabTo } from '../support/by-keyboard.ts'
 import { pageTests } from '../support/page.ts'
-import { choose, empty, importAll, saved, savedWithIds } from '../support/page-files.ts'
+import { choose, empty, importAll, saved } from '../support/page-files.ts'
 import { stored, storedNames } from '../support/page-plants.ts'
 
 const { inBrowser, onPhone } = pageTests({ begin: ({ service }) => empty(service) })
@@ -77,29 +76,6 @@ suite('the page, for imports,', () => {
     await page.getByLabel('Plants that exist').selectOption('update')
     await importAll(page)
     assert.deepEqual(await stored(service), ['2 Betula'])
-  })
-
-  inBrowser('assigns ids to a sheet without ids, and saves the sheet with them', async (opened) => {
-    const { page, service } = opened
-    await service.create({ id: 40, name: 'Before' })
-    await choose(page, 'wish list.csv', Buffer.from('Plant,Where\nAbies,"bed 1, left"\nBetula,bed 2\n'))
-    await page.getByLabel('Tag', { exact: true }).selectOption('Where')
-    await importAll(page)
-    const plants = (await service.plants()).filter(({ name }) => name !== 'Before')
-    const found = plants.map(({ name, tag }) => [name, tag])
-    assert.deepEqual(found, [
-      ['Abies', 'bed 1, left'],
-      ['Betula', 'bed 2'],
-    ])
-    const [first = 0n, second = 0n] = plants.map(({ id }) => BigInt(id))
-    assert.ok(first > 40n)
-    assert.equal(second, first + 1n)
-    assert.equal((await service.send('GET', '/ids')).body, `{"next":${second + 1n}}`, 'no id beyond is reserved')
-    assert.deepEqual(await savedWithIds(opened), [
-      'id,Plant,Where',
-      `${first},Abies,"bed 1, left"`,
-      `${second},Betula,bed 2`,
-    ])
   })
 
   onPhone('shows all columns until the name is chosen, and which are not kept', async ({ page, service }) => {
@@ -256,21 +232,6 @@ suite('the page, for pasted rows,', () => {
 })
 
 suite('the page, for exports,', () => {
-  onPhone('exports the plants of the table, by keyboard alone', async (opened) => {
-    const { page, service } = opened
-    await service.create({ id: 1, name: 'Abies "alba"', tag: 'tree' })
-    await service.create({ id: 2, name: 'Betula' })
-    await untilCount(page.locator('[role=row][data-id]'), 2)
-    await tabTo(page, page.getByLabel('Search plants'))
-    await page.keyboard.type('abies')
-    await untilCount(page.locator('[role=row][data-id]'), 1)
-    await openTools(page)
-    await pressOn(page, page.getByText('Export', { exact: true }))
-    const sheet = await saved(opened, 'As CSV, for spreadsheets')
-    assert.equal(sheet, '\ufeffid,name,tag\r\n1,"Abies ""alba""",tree\r\n')
-    assert.equal(await saved(opened, 'As NDJSON, for programs'), '{"id":1,"name":"Abies \\"alba\\"","tag":"tree"}\n')
-  })
-
   inBrowser('writes semicolons beside decimal commas, which import the same', { locale: 'de-DE' }, async (opened) => {
     const { page, service } = opened
     const plants = [

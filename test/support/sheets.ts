@@ -17,7 +17,7 @@ export const sheetPath = (name: string): URL => new URL(name, FOLDER)
 export const isWorkbookName = (name: string): boolean => /\.(xlsx|ods)$/.test(name)
 
 /** Opens a sheet, or the fullest one of a workbook, as the page does by itself. */
-export async function openAsPage(name: string): Promise<Sheet> {
+async function openAsPage(name: string): Promise<Sheet> {
   const file = new File([readFileSync(sheetPath(name))], name)
   if (!(await isWorkbook(file))) return openSheet(file)
   const sheets = await sheetsIn(file, new AbortController().signal)
@@ -30,19 +30,14 @@ export const allOf = async <T, R>(pieces: Pieces<T>, of: (each: T) => R): Promis
   (await Array.fromAsync(pieces, (piece) => Array.from(piece, of))).flat()
 
 /** A sheet as the page reads it by itself. */
-export interface PageReading {
-  /** The columns that it takes, as the command and the service are told them. */
-  readonly columns: readonly string[]
-  readonly hasIds: boolean
-  readonly plants: readonly RowPlant[]
-  readonly refused: number
-}
-
-export async function readAsPage(name: string): Promise<PageReading> {
+export async function readAsPage(name: string) {
   const sheet = await openAsPage(name)
   const mapping = guess(sheet.columns, sheet.below, sheet.header !== 0)
   const rows = await allOf(plannedRows(rowsOf(sheet), mapping), (row) => plantIn(row, mapping, sheet.columns))
   return {
+    sheet,
+    mapping,
+    /** As the command and the service are told them. */
     columns: writeColumns(sheet.columns, mapping),
     hasIds: mapping.id !== undefined,
     plants: rows.filter((row) => typeof row !== 'string'),

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { guess } from '../../../src/import/sheet/guess.ts'
-import { plannedRows, type RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
-import { plantIn } from '../../../web/src/import/plant-row.ts'
-import { rowsOf } from '../../../web/src/import/sheet.ts'
-import { allOf, SHEETS as FILES, openAsPage } from '../../support/sheets.ts'
+import type { RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
+import { SHEETS as FILES, readAsPage } from '../../support/sheets.ts'
 
 /**
  * Sheets as people have them, each with what is hard in it, and what the page must make of it: the row with the names of
@@ -181,12 +178,9 @@ const EXPECTED = new Map(
 
 /** What the page makes of a sheet, as in the table. */
 async function read(name: string): Promise<string> {
-  const sheet = await openAsPage(name)
-  const { columns, below, encoding, isQuoted, header } = sheet
-  const mapping = guess(columns, below, header !== 0)
+  const { sheet, mapping, plants, refused } = await readAsPage(name)
+  const { columns, encoding, isQuoted, header } = sheet
   const named = (at: number | undefined): string => (at === undefined ? '-' : (columns[at] ?? ''))
-  const rows = await allOf(plannedRows(rowsOf(sheet), mapping), (row) => plantIn(row, mapping, columns))
-  const refused = rows.filter((row) => typeof row === 'string').length
   const facts = [
     ...(encoding === 'utf-8' ? [] : [encoding]),
     ...(isQuoted ? [] : ['no quotation marks']),
@@ -194,8 +188,8 @@ async function read(name: string): Promise<string> {
   ].join(', ')
   const names = mapping.name.length === 0 ? '-' : mapping.name.map(named).join(' + ')
   const found = [named(mapping.id), names, named(mapping.tag)].join(' | ')
-  const plants = rows.flatMap((row) => (typeof row === 'string' ? [] : [textOf(row)])).join(' | ')
-  return `${name}${facts === '' ? '' : ` (${facts})`}, row ${header}: ${found}${plants === '' ? '' : ` → ${plants}`}`
+  const read = plants.map(textOf).join(' | ')
+  return `${name}${facts === '' ? '' : ` (${facts})`}, row ${header}: ${found}${read === '' ? '' : ` → ${read}`}`
 }
 
 const textOf = ({ id, name, tag }: RowPlant): string =>
