@@ -150,23 +150,16 @@ suite('the page finds the names of the columns', () => {
   })
 })
 
-suite('the page reads a sheet without names of columns', () => {
-  test('as an export: ids, names, tags', async () => {
-    const expected = [plant(1n, 'Monstera', 'houseplant'), plant(2n, 'Abies')]
-    assert.deepEqual(await plantsIn('1,Monstera,houseplant\n2,Abies,\n'), expected)
-  })
-
-  test('as a list of names', async () => {
-    assert.deepEqual(await plantsIn('Abies\nBetula'), [plant(undefined, 'Abies'), plant(undefined, 'Betula')])
-  })
+test('the page reads a sheet without names of columns as an export, or as a list of names', async () => {
+  const expected = [plant(1n, 'Monstera', 'houseplant'), plant(2n, 'Abies')]
+  assert.deepEqual(await plantsIn('1,Monstera,houseplant\n2,Abies,\n'), expected)
+  assert.deepEqual(await plantsIn('Abies\nBetula'), [plant(undefined, 'Abies'), plant(undefined, 'Betula')])
 })
 
-suite('the page takes a row with names of columns', () => {
-  test('for none, and for a plant where it has an id', async () => {
-    const rows = 'name,tag\nAbies,tree\nPlant,Bed\n'
-    assert.deepEqual((await plantsIn(rows)).slice(1), ['The row has names of columns.'])
-    assert.deepEqual((await plantsIn('id,name,tag\n1,Abies,tree\n2,Plant,Bed\n')).slice(1), [plant(2n, 'Plant', 'Bed')])
-  })
+test('the page takes a further row with names of columns for none, and for a plant where it has an id', async () => {
+  const rows = 'name,tag\nAbies,tree\nPlant,Bed\n'
+  assert.deepEqual((await plantsIn(rows)).slice(1), ['The row has names of columns.'])
+  assert.deepEqual((await plantsIn('id,name,tag\n1,Abies,tree\n2,Plant,Bed\n')).slice(1), [plant(2n, 'Plant', 'Bed')])
 })
 
 suite('the page knows the usual names of columns', () => {
