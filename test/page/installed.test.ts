@@ -21,9 +21,8 @@ const BUILD = 'document.documentElement.dataset.build'
 
 /** Serves a service at an address of its own, and another build of the page from there later. */
 async function withUpgrades(t: TestContext, { port }: Service) {
-  let build = ''
-  /** Whether the file with the code comes from an instance of another version. */
-  let isMixed = false
+  /** The build that it serves, and whether the file with the code comes from an instance of another version. */
+  const served = { build: '', isMixed: false }
   const proxy = createServer((asked, answer) => {
     const { 'if-none-match': _tags, ...rest } = asked.headers
     const headers = { ...rest, 'accept-encoding': 'identity' }
@@ -31,6 +30,7 @@ async function withUpgrades(t: TestContext, { port }: Service) {
       // A page that leaves ends its requests.
       const bytes = await buffer(given).catch(() => undefined)
       if (bytes === undefined) return void answer.destroy()
+      const { build, isMixed } = served
       let body = bytes
       if (build !== '' && asked.url === '/page/page.js') body = Buffer.from(`${body}\n${BUILD} = '${build}'`)
       if (build !== '' && asked.url === '/page/worker.js') {
@@ -47,14 +47,7 @@ async function withUpgrades(t: TestContext, { port }: Service) {
     proxy.closeAllConnections()
     proxy.close()
   })
-  const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/`
-  return {
-    address,
-    serve(next: string, { mixed = false } = {}) {
-      build = next
-      isMixed = mixed
-    },
-  }
+  return { address: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/`, served }
 }
 
 /** Signs in, lets the device remember the token, and waits until it keeps the page. */
@@ -74,12 +67,14 @@ async function readAgain(page: Page, plant: string): Promise<void> {
 /** Loads the page again, which may load once more by itself: a wait for a load could meet the wrong one. */
 const loadAgain = (page: Page): Promise<void> => page.evaluate('void setTimeout(() => location.reload())')
 
-const loadsOf = (page: Page): { count: number } => {
-  const loads = { count: 0 }
+/** Counts the loads of the page from now on. @returns waits until there were so many */
+function loadsOf(page: Page): (wanted: number) => Promise<void> {
+  let count = 0
   page.on('load', () => {
-    loads.count += 1
+    count += 1
   })
-  return loads
+  const fault = () => `the page has loaded ${count} times`
+  return (wanted) => until(() => count === wanted, fault)
 }
 
 /** Waits for a build of the page, which loads again meanwhile. */
@@ -119,23 +114,20 @@ suite('the page that a device keeps', () => {
   })
 
   inBrowser('loads a later version once nothing would be lost', KEPT, async ({ page, context, service, t }) => {
-    const { address, serve } = await withUpgrades(t, service)
+    const { address, served } = await withUpgrades(t, service)
     await open(page, address)
-    const loads = loadsOf(page)
-    serve('2')
+    const untilLoaded = loadsOf(page)
+    served.build = '2'
     await loadAgain(page)
     await untilBuild(page, '2')
     // The old page comes from the device, and loads once more.
-    await until(
-      () => loads.count === 2,
-      () => `the page has loaded ${loads.count} times`,
-    )
+    await untilLoaded(2)
 
     await service.create({ id: 7, name: 'Ilex' })
     await page.reload()
     await page.getByRole('button', { name: 'Edit: 7' }).click()
     await page.getByLabel('Name: 7').fill('Ilex aquifolium')
-    serve('3')
+    served.build = '3'
     const waits = `navigator.serviceWorker.ready.then(async (kept) => {
         await kept.update()
         const { installing } = kept
@@ -153,9 +145,9 @@ suite('the page that a device keeps', () => {
   })
 
   inBrowser('is of one version, also while instances of two versions answer', KEPT, async ({ page, service, t }) => {
-    const { address, serve } = await withUpgrades(t, service)
+    const { address, served } = await withUpgrades(t, service)
     await open(page, address)
-    serve('2', { mixed: true })
+    Object.assign(served, { build: '2', isMixed: true })
     // Resolves once the browser has given the mixed set up.
     await page.evaluate(`navigator.serviceWorker.ready.then(async (kept) => {
         await kept.update()
@@ -163,24 +155,21 @@ suite('the page that a device keeps', () => {
         if (installing) await new Promise((done) => installing.addEventListener('statechange', done))
         if (installing?.state !== 'redundant') throw new Error(installing?.state)
       })`)
-    serve('2')
+    served.isMixed = false
     await loadAgain(page)
     await untilBuild(page, '2')
   })
 
   inBrowser('follows the version of the service where none is kept', { token: null }, async ({ page, service, t }) => {
-    const { address, serve } = await withUpgrades(t, service)
+    const { address, served } = await withUpgrades(t, service)
     await page.addInitScript(`Object.defineProperty(Navigator.prototype, 'serviceWorker', { get: () => undefined })`)
     const first = page.waitForResponse(/worker\.js$/)
     await page.goto(`${address}#token=${SECRET}`)
     await first
-    serve('2')
-    const loads = loadsOf(page)
+    served.build = '2'
+    const untilLoaded = loadsOf(page)
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
-    await until(
-      () => loads.count === 1,
-      () => `the page has loaded ${loads.count} times`,
-    )
+    await untilLoaded(1)
   })
 
   inBrowser('can be installed below a path beside another one, and goes when off', KEPT_AWAY, async (opened) => {

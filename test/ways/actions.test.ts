@@ -6,7 +6,7 @@ import { pressOn, signOver } from '../support/by-keyboard.ts'
 import { untilKept } from '../support/kept.ts'
 import { type Opened, PHONE, pageTests } from '../support/page.ts'
 import { choose, empty } from '../support/page-files.ts'
-import { intercept, NO_NETWORK } from '../support/page-network.ts'
+import { askedBy, intercept, NO_NETWORK } from '../support/page-network.ts'
 import { line, storedNames, untilSent } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { as, createdToken } from '../support/tokens.ts'
@@ -77,13 +77,10 @@ async function importAndRename({ page, context, address }: Opened): Promise<void
   await page.getByRole('button', { name: 'Check the file' }).click()
   await line(page, 'The check needs the service. The file stays here')
   await context.setOffline(false)
-  const parts: string[] = []
-  page.on('request', (request) => {
-    if (/import\?.*dryRun=false/.test(request.url())) parts.push(request.url())
-  })
+  const asked = askedBy(page)
   await page.getByRole('button', { name: 'Import 2,100 plants' }).click()
   await page.getByRole('heading', { name: 'Imported' }).waitFor()
-  assert.equal(parts.length, 3)
+  assert.equal(asked.filter((url) => /import\?.*dryRun=false/.test(url)).length, 3)
   await page.goto(`${address}#/stocktake?tag=bed+1`)
   await page.getByRole('button', { name: 'Begin with the plants that match' }).click()
   await untilKept(page, `${`Salix ${COUNT - 1}`.padEnd(999)}.`)
@@ -106,10 +103,7 @@ suite('the page, for the last actions,', () => {
     const { service } = opened
     await importAndRename(opened)
     const other = await anotherDevice(opened, { viewport: PHONE, locale: 'de-DE' })
-    let lists = 0
-    other.page.on('request', (request) => {
-      if (new URL(request.url()).pathname === '/actions') lists += 1
-    })
+    const asked = askedBy(other.page)
     await other.click(other.page.getByRole('link', { name: 'Letzte Aktionen' }))
     const dialog = other.page.getByRole('dialog')
     for (const [title, counts, left] of [
@@ -119,7 +113,7 @@ suite('the page, for the last actions,', () => {
       const undo = other.page.getByRole('button', { name: new RegExp(`^Rückgängig: ${title}, `) })
       const row = other.page.locator('.actions li', { has: undo })
       await line(row, counts)
-      if (title !== FILE) assert.equal(lists, 1)
+      if (title !== FILE) assert.equal(asked.filter((url) => new URL(url).pathname === '/actions').length, 1)
       await other.click(undo)
       await other.click(dialog.getByRole('button', { name: 'Rückgängig für 2.100 Pflanzen' }))
       await dialog.waitFor({ state: 'detached' })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -127,10 +127,7 @@ suite('the guide for people', () => {
 async function compare(page: Page, name: string): Promise<void> {
   const path = join(GUIDES, 'pictures', `${name}.png`)
   const picture = await page.screenshot({ animations: 'disabled', caret: 'hide' })
-  if (process.env['PLANTSTORE_PICTURES'] === 'write') {
-    mkdirSync(join(GUIDES, 'pictures'), { recursive: true })
-    writeFileSync(path, picture)
-  }
+  if (process.env['PLANTSTORE_PICTURES'] === 'write') writeFileSync(path, picture)
   assert.ok(existsSync(path), `${path} is missing; PLANTSTORE_PICTURES=write makes it`)
   const difference = await differenceOf(page, picture, readFileSync(path))
   assert.ok(
