@@ -163,7 +163,8 @@ test('the counts of tags are right before and after changes are added up, and fo
 
 test('the counts of tags are right when two instances add up changes at once', async (t) => {
   const url = await newDatabase(t)
-  const stores = [await openStore(t, url), await openStore(t, url), await openStore(t, url)] as const
+  const open = () => openStore(t, url, { timeout: 60_000 })
+  const stores = [await open(), await open(), await open()] as const
   const count = 20_000
   const write = (store: PostgresStore, first: number) =>
     importMany(store, count, (i) => plant(BigInt(first + i), 'x', 'tag'))

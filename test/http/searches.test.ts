@@ -23,7 +23,7 @@ suite('searches', () => {
   })
 
   test('of one token take turns with those of another token, however many there are', async (t) => {
-    const service = await withSlowSearches(t, { maxSearches: '1', searchTimeout: '60s' })
+    const service = await withSlowSearches(t, { maxSearches: '1', searchTimeout: '10m' })
     const other = await service.issueToken(['plants:read'])
     // A count is a search, too: with words, it looks at up to 2,001 plants.
     for (const path of [SLOW, '/plants?q=x&tagPrefix=-&limit=1&count=true']) {
@@ -45,7 +45,7 @@ suite('searches', () => {
   })
 
   test('beyond the queue are refused with the number of the bound', async (t) => {
-    const flags = { maxSearches: '1', searchQueue: 8, searchTimeout: '60s' }
+    const flags = { maxSearches: '1', searchQueue: 8, searchTimeout: '10m' }
     const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: 8 })
     const other = await service.issueToken(['plants:read'])
     const search = (secret: string) => service.send('GET', SLOW, { authorization: `Bearer ${secret}` })
@@ -75,7 +75,7 @@ suite('searches', () => {
   })
 
   test('are all lists and counts of tags, except short pages by id', async (t) => {
-    const flags = { maxSearches: '1', searchQueue: 1, searchTimeout: '60s' }
+    const flags = { maxSearches: '1', searchQueue: 1, searchTimeout: '10m' }
     const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: 1 })
     const status = async (path: string) => (await service.send('GET', path)).status
     let isOver = false
