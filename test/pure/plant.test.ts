@@ -13,6 +13,7 @@ import {
   type NewPlant,
   NO_EXPECTATION,
   type PutMode,
+  validatePatch,
   versionOf,
 } from '../../src/domain/plant.ts'
 import { comparePositions, filterOf, matches, PLANT_ORDERS, positionOf, words } from '../../src/domain/plant-query.ts'
@@ -173,6 +174,8 @@ test('a name and a tag have neither U+0000 nor a lone surrogate', () => {
     for (const member of ['name', 'tag']) {
       const fault = `${member} must not contain U+0000 or a lone surrogate`
       assert.equal(faultOf({ ...monstera, [member]: bad })?.message, fault, JSON.stringify(bad))
+      const patch = { id: 7n, name: undefined, tag: undefined, [member]: bad }
+      assert.throws(() => validatePatch(patch), { message: fault }, JSON.stringify(bad))
     }
   }
   assert.equal(faultOf({ ...monstera, name: '\ud83c\udf31' }), undefined)
