@@ -263,8 +263,7 @@ suite('tokens on the page', () => {
   onPhone('sign a phone in by a code, and can be copied with one key', async ({ page, context, address }) => {
     await openView(page, 'Tokens')
     const name = page.getByLabel(FIELD)
-    await name.fill('phone')
-    await page.getByRole('button', { name: 'Create a token' }).click()
+    await create(page, 'phone')
     const secret = await secretOf(page, 'phone')
     const code = page.getByRole('img', { name: 'Code that signs in as phone' })
     await page.getByText('A code that signs a phone in needs the address below.').waitFor()
@@ -305,7 +304,7 @@ suite('tokens on the page', () => {
     await openView(page, 'Tokens')
     for (const name of ['first', 'second']) {
       await create(page, name)
-      await page.getByLabel(`The secret of ${name}`).waitFor()
+      await secretOf(page, name)
     }
     await page.getByRole('link', { name: 'Plants', exact: true }).click()
     await signOut(page)
@@ -313,8 +312,7 @@ suite('tokens on the page', () => {
     await dialog.getByText('the secret of second, first').waitFor()
     await page.keyboard.press('Escape')
     await openView(page, 'Tokens')
-    for (const name of ['first', 'second'])
-      await page.getByRole('button', { name: `I have copied it: ${name}` }).click()
+    for (const name of ['first', 'second']) await copied(page, name)
     await signOut(page)
     await page.getByLabel('Access token').waitFor()
   })
@@ -339,11 +337,6 @@ suite('tokens on the page', () => {
     await page.getByRole('button', { name: 'Create a token' }).click()
     await page.getByLabel('The secret of a season').waitFor()
     await page.getByText(/may plants:write/).waitFor()
-    await context.setOffline(true)
-    await page.getByRole('button', { name: 'Revoke: a season' }).click()
-    await page.getByRole('button', { name: 'Revoke', exact: true }).click()
-    await withoutWaits(page, page.getByText('“Revoke: a season” failed. The service cannot be reached.'))
-    await context.setOffline(false)
   })
 
   // The last test: the tokens stay.

@@ -5,7 +5,7 @@ import { assertFits } from '../support/accessible.ts'
 import { openView, pressOn, signIn, signOver, tabTo, untilFocused } from '../support/by-keyboard.ts'
 import { untilCount } from '../support/labels.ts'
 import { type Opened, pageTests, until } from '../support/page.ts'
-import { holdAnswers, intercept } from '../support/page-network.ts'
+import { intercept } from '../support/page-network.ts'
 import { patchPlant, rowOf, storedPlant, untilShown } from '../support/page-plants.ts'
 import { SECRET } from '../support/service.ts'
 import { lockOut } from '../support/tokens.ts'
@@ -136,25 +136,6 @@ suite('the page, for changes of plants,', () => {
     await row.getByRole('button', { name: `Delete: ${id}` }).click()
     await page.getByText(`Deleted ${id}`).waitFor()
     assert.equal(await storedPlant(service, id), undefined)
-  })
-
-  inBrowser('keeps an edit in sight while the table lacks its plant, and while the answer is slow', async (opened) => {
-    const { page, service } = opened
-    const { id, row } = await plantIn(opened, 'Betula')
-    await row.getByRole('button', { name: `Edit: ${id}` }).click()
-    await page.getByLabel(`Name: ${id}`).fill(`Betula pendula x${id}`)
-    await page.getByLabel('Search plants').fill('no such plant')
-    await page.getByText('No plant matches.').waitFor()
-    const unfinished = page.getByRole('grid', { name: 'Unfinished edits' })
-    assert.equal(await unfinished.getByLabel(`Name: ${id}`).inputValue(), `Betula pendula x${id}`)
-    assert.equal(await page.evaluate('document.activeElement?.id'), 'search')
-    const release = await holdAnswers(page, `**/plants/${id}`, 'PATCH')
-    await unfinished.getByRole('button', { name: 'Save' }).click()
-    await unfinished.getByRole('button', { name: 'Save…' }).click({ force: true })
-    assert.equal(await unfinished.getByLabel(`Name: ${id}`).inputValue(), `Betula pendula x${id}`)
-    release()
-    await page.getByText(`Saved ${id}`).waitFor()
-    assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Betula pendula x${id}`, tag: 'tree' })
   })
 
   inBrowser('asks for a token again when it is revoked during an edit, and keeps the edit', async (opened) => {
