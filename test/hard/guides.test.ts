@@ -39,41 +39,34 @@ function guideTest(title: string, work: (t: TestContext) => Promise<void>, comma
 /** The pages whose shell blocks are run, each as a whole. The tests of the packages run this one. */
 const FOLLOWED = ['docs/guides/installing.md']
 
-/** A test that follows a page. */
+/** A test that follows a page. @param next checks its output */
 function followTest(
-  title: string,
   page: string,
-  readerOf: (t: TestContext) => Reader | Promise<Reader>,
-  next: (t: TestContext, reader: Reader, stdout: string) => void | Promise<void> = () => {},
+  reader: Reader | ((t: TestContext) => Promise<Reader>) = {},
+  next: (stdout: string, t: TestContext) => void | Promise<void> = () => {},
 ): void {
   FOLLOWED.push(page)
-  guideTest(title, async (t) => {
-    const reader = await readerOf(t)
-    await next(t, reader, await follow(t, page, reader))
+  guideTest(`every line of ${page} works, in order`, async (t) => {
+    await next(await follow(t, page, typeof reader === 'function' ? await reader(t) : reader), t)
   })
 }
 
-followTest('every line of the README works, in order', 'README.md', () => ({ own: { 'ps_...': FIRST_TOKEN } }))
+followTest('README.md', { own: { 'ps_...': FIRST_TOKEN } })
 
-followTest('every line of For programs works, in order', 'docs/guides/programs.md', () => ({
+followTest('docs/guides/programs.md', {
   before: STARTED,
   own: { tok_LNST1gxBBFl: "$(npx plantstore token list | awk '/label/ { print $1 }')" },
-}))
+})
 
-followTest(
-  'the first line of For people starts a service that prints the address of its page',
-  'docs/guides/people.md',
-  () => ({}),
-  (_t, _reader, stdout) => assert.match(stdout, /^ {2}Page {5}http:\/\/127\.0\.0\.1:\d+\/$/m),
-)
+followTest('docs/guides/people.md', {}, (stdout) => assert.match(stdout, /^ {2}Page {5}http:\/\/127\.0\.0\.1:\d+\/$/m))
 
-followTest('every line of HTTPS works, in order', 'docs/guides/https.md', () => ({
+followTest('docs/guides/https.md', {
   own: {
     'plants.home.arpa': 'localhost',
     '192.168.1.20': '127.0.0.1',
     'plants.home.arpa:8080/': 'localhost:$PLANTSTORE_PORT/',
   },
-}))
+})
 
 test('When something is wrong says who has to act on each error number', () => {
   const page = readFileSync(join(ROOT, 'docs/guides/trouble.md'), 'utf8')
@@ -82,44 +75,36 @@ test('When something is wrong says who has to act on each error number', () => {
   assert.deepEqual(named.toSorted(), Object.keys(ERRORS).toSorted())
 })
 
-followTest('every line of Using the API works, in order', 'docs/guides/using-the-api.md', () => {
-  const plants = [
-    '{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}',
-    '{"id":2,"name":"Ficus lyrata","tag":"houseplant"}',
-    '{"id":3,"name":"Café-Baum","tag":"crop"}',
-    '{"id":4,"name":"Ginkgo biloba"}',
-  ]
-  const before = STARTED + plants.map((plant) => `${CREATE} '${plant}'`).join('\n')
-  return { before, own: { 'ps_...': '$TOKEN' } }
+followTest('docs/guides/using-the-api.md', {
+  before: `${STARTED}${CREATE} '{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}'
+${CREATE} '{"id":2,"name":"Ficus lyrata","tag":"houseplant"}'
+${CREATE} '{"id":3,"name":"Café-Baum","tag":"crop"}'
+${CREATE} '{"id":4,"name":"Ginkgo biloba"}'`,
+  own: { 'ps_...': '$TOKEN' },
 })
 
-followTest('every line of Follow the changes works, in order', 'docs/guides/follow-the-changes.md', () => {
-  const before = `${STARTED}${CREATE} '{"id":2,"name":"Ficus lyrata","tag":"houseplant"}'`
-  return { before, own: { 'ps_...': '$TOKEN' } }
+const FOLLOW = 'docs/guides/follow-the-changes.md'
+
+followTest(FOLLOW, {
+  before: `${STARTED}${CREATE} '{"id":2,"name":"Ficus lyrata","tag":"houseplant"}'`,
+  own: { 'ps_...': '$TOKEN' },
 })
 
-followTest('every line of Agents works, in order', 'docs/guides/agents.md', () => ({}))
+followTest('docs/guides/agents.md')
 
-followTest(
-  'every line of Who may see and change what works, in order',
-  'docs/guides/who-may-see.md',
-  () => ({}),
-  (_t, _reader, stdout) => {
-    const [found = ''] = /^\{.*"jsonrpc".*$/m.exec(stdout) ?? []
-    assert.match(found, /Aloe/)
-    assert.doesNotMatch(found, /Ficus|Victoria|Ginkgo/)
-  },
-)
+followTest('docs/guides/who-may-see.md', {}, (stdout) => {
+  const [found = ''] = /^\{.*"jsonrpc".*$/m.exec(stdout) ?? []
+  assert.match(found, /Aloe/)
+  assert.doesNotMatch(found, /Ficus|Victoria|Ginkgo/)
+})
 
-followTest('every line of Receive your first webhook works, in order', 'docs/guides/webhooks.md', () => ({
+followTest('docs/guides/webhooks.md', {
   own: {
     'npm start': 'start-service',
     'ps_...': FIRST_TOKEN,
     whk_3kTmX0aBcDe: `$(curl "$URL/webhooks" -H "$AUTH" | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')`,
   },
-}))
-
-const FOLLOW = 'docs/guides/follow-the-changes.md'
+})
 
 /** A test of a program that follows the changes and prints a plant that is created and deleted. */
 function followerTest(language: string, command: string, program: string, prints: string): void {
@@ -161,16 +146,17 @@ ${blockIn(FOLLOW, 'js')}`,
   'put 9007199254740993n Aloe\nremove 9007199254740993n\n',
 )
 
-followTest('every line of Import and export works, in order', 'docs/guides/import-and-export.md', () => {
-  const other = 'PLANTSTORE_STORE=sqlite:other.db start-other-service > /dev/null\n'
-  const before = `${STARTED}${other}OTHER_TOKEN=$(cat other.db.first-token)
-${heredoc('spring.csv', blockIn('docs/guides/import-and-export.md', 'csv'))}${heredoc('made.ndjson', '{"id":901,"name":"made"}\n')}`
-  return { before }
+const IMPORT = 'docs/guides/import-and-export.md'
+
+followTest(IMPORT, {
+  before: `${STARTED}PLANTSTORE_STORE=sqlite:other.db start-other-service > /dev/null
+OTHER_TOKEN=$(cat other.db.first-token)
+${heredoc('spring.csv', blockIn(IMPORT, 'csv'))}${heredoc('made.ndjson', '{"id":901,"name":"made"}\n')}`,
 })
 
-followTest('every line of One step back works, in order', 'docs/guides/one-step-back.md', () => ({
-  before: heredoc('spring.csv', blockIn('docs/guides/import-and-export.md', 'csv').replace('1O4', '104')),
-}))
+followTest('docs/guides/one-step-back.md', {
+  before: heredoc('spring.csv', blockIn(IMPORT, 'csv').replace('1O4', '104')),
+})
 
 const CLIENTS = 'docs/guides/writing-clients.md'
 const KEPT = `${STARTED}export PLANTSTORE_TOKEN=$TOKEN\n`
@@ -215,22 +201,16 @@ ${blockIn(CLIENTS, 'java')}System.out.println(response.statusCode() + " " + resp
   'javac',
 )
 
-followTest('every shell line of Writing clients works, in order', CLIENTS, () => ({ before: KEPT }))
+followTest(CLIENTS, { before: KEPT })
 
 const SETTING_UP = 'docs/guides/setting-up.md'
 
-followTest('every line of Setting up a service works, in order, for a user without a home', SETTING_UP, () => ({
-  before: 'mkdir state',
-  isServiceUser: true,
-}))
+followTest(SETTING_UP, { before: 'mkdir state', isServiceUser: true })
 
 test('a service behind nginx, as in Setting up a service, gets and gives plants', async (t) => {
   if (!hasNginx()) return notTestedHere(t, 'a service behind nginx, because there is no nginx')
-  const [service, plain, own] = [
-    await withService(t, { trustedProxies: '127.0.0.1' }),
-    await freePort(),
-    await freePort(),
-  ]
+  const service = await withService(t, { trustedProxies: '127.0.0.1' })
+  const [plain, own] = [await freePort(), await freePort()]
   const servers = nginxOf(readGuide('setting-up'), {
     'server 127.0.0.1:8080;': `server 127.0.0.1:${service.port};`,
     'listen 80;': `listen 127.0.0.1:${plain};`,
@@ -252,41 +232,35 @@ test('a service behind nginx, as in Setting up a service, gets and gives plants'
 const SCALE_OUT = 'docs/guides/scale-out.md'
 const TOKEN_CREATE = '/opt/plantstore/bin/plantstore token create --name x --store sqlite:/var/lib/plantstore/plants.db'
 
-followTest(
-  'every line of Backup and restore works, in order, and again, for a user without a home',
-  'docs/guides/backup-and-restore.md',
-  () => ({ before: `mkdir state backup\n${TOKEN_CREATE}`, isServiceUser: true }),
-  async (t, reader) => {
-    const blocks = blocksOf('docs/guides/backup-and-restore.md')
-    const restore = blocks.find(({ text }) => text.includes('with the service stopped')) ?? assert.fail()
-    const lines = blocks.filter(({ language, notRun }) => language === 'sh' && notRun === undefined)
-    const twice = `${lines.map(({ text }) => text).join('')}${restore.text}ls state | grep -c 'replaced-[0-9TZ-]*$'`
-    assert.match(await succeed(t, twice, reader), /\n2\n$/)
-  },
-)
+const BACKUP = 'docs/guides/backup-and-restore.md'
+const BEFORE_BACKUP = { before: `mkdir state backup\n${TOKEN_CREATE}`, isServiceUser: true } as const
 
-followTest(
-  'every line of Several instances on PostgreSQL works, in order, for a user without a home',
-  SCALE_OUT,
-  async (t) => {
-    const [role, password] = [`plantstore_${randomBytes(6).toString('hex')}`, randomBytes(16).toString('hex')]
-    const server = await newDatabase(t)
-    const statements = blockIn(SCALE_OUT, 'sql').replaceAll('plantstore', role).replaceAll('plants ', `${role} `)
-    for (const statement of statements.replace('…', password).split(';')) await query(server, statement)
-    cleanUp(t, async () => {
-      await query(server, `DROP DATABASE ${role} WITH (FORCE)`)
-      await query(server, `DROP ROLE ${role}`)
-    })
-    const database = new URL(server)
-    Object.assign(database, { username: role, password: '', pathname: role })
-    const own = {
-      'postgres://plantstore@db.example:5432/plants?sslmode=verify-full': database.href,
-      'postgres://plantstore@db.example/plants': database.href,
-      'PGPASSWORD=…': `PGPASSWORD='${password}'`,
-    }
-    return { before: `mkdir state\n${TOKEN_CREATE}`, own, isServiceUser: true }
-  },
-)
+followTest(BACKUP, BEFORE_BACKUP, async (_stdout, t) => {
+  const blocks = blocksOf(BACKUP)
+  const restore = blocks.find(({ text }) => text.includes('with the service stopped')) ?? assert.fail()
+  const lines = blocks.filter(({ language, notRun }) => language === 'sh' && notRun === undefined)
+  const twice = `${lines.map(({ text }) => text).join('')}${restore.text}ls state | grep -c 'replaced-[0-9TZ-]*$'`
+  assert.match(await succeed(t, twice, BEFORE_BACKUP), /\n2\n$/)
+})
+
+followTest(SCALE_OUT, async (t) => {
+  const [role, password] = [`plantstore_${randomBytes(6).toString('hex')}`, randomBytes(16).toString('hex')]
+  const server = await newDatabase(t)
+  const statements = blockIn(SCALE_OUT, 'sql').replaceAll('plantstore', role).replaceAll('plants ', `${role} `)
+  for (const statement of statements.replace('…', password).split(';')) await query(server, statement)
+  cleanUp(t, async () => {
+    await query(server, `DROP DATABASE ${role} WITH (FORCE)`)
+    await query(server, `DROP ROLE ${role}`)
+  })
+  const database = new URL(server)
+  Object.assign(database, { username: role, password: '', pathname: role })
+  const own = {
+    'postgres://plantstore@db.example:5432/plants?sslmode=verify-full': database.href,
+    'postgres://plantstore@db.example/plants': database.href,
+    'PGPASSWORD=…': `PGPASSWORD='${password}'`,
+  }
+  return { before: `mkdir state\n${TOKEN_CREATE}`, own, isServiceUser: true }
+})
 
 /** Programs and configurations in the pages, and the files of tests that run them. */
 const RUN_BY: Readonly<Record<string, string>> = {
@@ -299,7 +273,7 @@ const RUN_BY: Readonly<Record<string, string>> = {
   [`${SCALE_OUT} nginx`]: 'postgres-instances.test.ts',
   'docs/guides/webhooks.md js': 'webhooks/guide.test.ts',
   'docs/guides/webhooks.md python': 'webhooks/guide.test.ts',
-  'docs/guides/backup-and-restore.md bash': 'upkeep/scheduled-backups.test.ts',
+  [`${BACKUP} bash`]: 'upkeep/scheduled-backups.test.ts',
   'docs/guides/below-a-path.md nginx': 'packages/below-path.check.ts',
   [`${SETTING_UP} nginx`]: 'guides.test.ts',
 }
