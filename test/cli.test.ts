@@ -60,12 +60,6 @@ const MISUSES: readonly Misuse[] = [
   [['token', 'help', 'bogus'], /^plantstore: unknown command 'bogus'$/m],
   [['copy'], /^plantstore: --from: is missing; .*\nplantstore: --to: is missing; /],
   [['copy', '--to', 'x'], /^plantstore: --from: is missing; .*\nplantstore: --to: is neither a store like /],
-  [['token', 'create'], /--name/],
-  [['token', 'create', '--name', ''], /--name: must have 1 to 100 characters/],
-  [['token', 'create', '--name', 'a\u202eb'], /--name: must not contain control/],
-  [['token', 'create', '--name', 'x', '--scopes', 'plants:eat'], /--scopes: .*plants:eat/],
-  [['token', 'create', '--name', 'x', '--expires', 'yesterday'], /--expires: .*yesterday/],
-  [['token', 'create', '--name', 'x', '--expires', '2001-01-01'], /--expires: .*2001-01-01/],
   [['backup'], /missing required argument 'file'/],
   [['restore'], /missing required argument 'file'/],
   [['check', 'extra'], /too many arguments/],
@@ -74,7 +68,7 @@ const MISUSES: readonly Misuse[] = [
 ]
 
 for (const [args, says] of MISUSES) {
-  test(`plantstore ${args.join(' ').replace('\u202e', '<control>')} is wrong usage, and does nothing`, async (t) => {
+  test(`plantstore ${args.join(' ')} is wrong usage, and does nothing`, async (t) => {
     const folder = tempFolder(t)
     const { code, stdout, stderr } = await command(args, { cwd: folder })
     assert.match(stderr, says)

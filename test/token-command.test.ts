@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { SCOPES } from '../src/domain/token.ts'
 import { command } from './support/commands.ts'
-import { tempFolder } from './support/files.ts'
+import { snapshot, tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { notTestedHere } from './support/not-tested.ts'
 import { run, startServer } from './support/process.ts'
@@ -195,7 +195,8 @@ interface Made {
 }
 
 test('plantstore token create refuses a wrong name, scope, part or expiry, and creates no token', async (t) => {
-  const store = ['--store', `sqlite:${tempFolder(t)}/plants.db`]
+  const folder = tempFolder(t)
+  const store = ['--store', `sqlite:${folder}/plants.db`]
   for (const [flags, says] of [
     [[], /^plantstore: --name: say what the token is for, such as --name "label printer"\n/],
     [['--nam', 'x'], /^plantstore: unknown option '--nam'\n\(Did you mean --name\?\)\n/],
@@ -214,4 +215,5 @@ test('plantstore token create refuses a wrong name, scope, part or expiry, and c
     assert.match(stderr, says)
     assert.equal(code, 2)
   }
+  assert.deepEqual(snapshot(folder), {})
 })
