@@ -8,10 +8,10 @@ import type { NewPlant } from '../src/domain/plant.ts'
 import { indexPath } from '../src/sqlite/indexed.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import type { SqliteStoreOptions } from '../src/sqlite/store.ts'
-import { SqliteStore } from '../src/sqlite/store.ts'
 import type { Request, ThreadData } from '../src/sqlite/worker/protocol.ts'
 import { type Disturbance, type ModelStore, modelSuite } from './model-suite.ts'
 import { copyAsAfterCrash, plantsIn, tempFolder } from './support/files.ts'
+import { storeAt } from './support/open-sqlite.ts'
 import { IDLE } from './support/sqlite-indexes.ts'
 import { happens } from './support/until.ts'
 
@@ -20,16 +20,7 @@ async function openModel(
   t: TestContext,
   options: Partial<SqliteStoreOptions> = {},
 ): Promise<Required<Omit<ModelStore, 'disturb'>> & { readonly path: string }> {
-  const onFatal = (error: Error) => assert.fail(error)
-  const open = (path: string): Promise<SqliteStore> =>
-    SqliteStore.open(path, {
-      serving: true,
-      create: true,
-      maxWaiting: 1000,
-      changesKeep: 86_400_000,
-      onFatal,
-      ...options,
-    })
+  const open = (path: string) => storeAt(path, { changesKeep: 86_400_000, ...options })
   const folder = tempFolder(t)
   let files = 0
   let path = join(folder, `${files}.db`)

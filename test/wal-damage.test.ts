@@ -4,7 +4,6 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSy
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { SqliteStore } from '../src/sqlite/store.ts'
 import { makeBackup, restoreBackup } from '../src/sqlite/upkeep/backup.ts'
 import { checkStore } from '../src/sqlite/upkeep/check.ts'
 import { judgeWal } from '../src/sqlite/wal/wal-ownership.ts'
@@ -12,7 +11,7 @@ import type { Scene } from './support/clean-up.ts'
 import { copyAsAfterCrash, isIntact, plantsIn, tempFolder } from './support/files.ts'
 import { fullPlants } from './support/full-plants.ts'
 import { Load } from './support/load.ts'
-import { openSqlite } from './support/open-sqlite.ts'
+import { openSqlite, storeAt } from './support/open-sqlite.ts'
 import { run, startServer } from './support/process.ts'
 import { importAll } from './support/store-calls.ts'
 import { plant } from './support/store-under-test.ts'
@@ -55,8 +54,7 @@ function frameWith(log: string, text: string): number {
 
 const refusedAs = async (path: string, why: RegExp): Promise<void> => {
   const before = readFileSync(path)
-  const open = () => SqliteStore.open(path, { serving: true, create: true, maxWaiting: 1, onFatal: assert.fail })
-  for (const work of [() => checkStore(path), open]) {
+  for (const work of [() => checkStore(path), () => storeAt(path)]) {
     await assert.rejects(work, (error) => why.test((error as Error).message) && /--drop-damaged/.test(String(error)))
   }
   assert.deepEqual(readFileSync(path), before, 'a refused store stays as it is')

@@ -5,12 +5,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { openWriter } from '../src/sqlite/connection.ts'
 import { prepareFile } from '../src/sqlite/open/prepare-file.ts'
-import { SqliteStore } from '../src/sqlite/store.ts'
 import { advanceEpoch } from '../src/sqlite/wal/epoch.ts'
 import { transaction } from '../src/sqlite/wal/transaction.ts'
 import { judgeWal } from '../src/sqlite/wal/wal-ownership.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { copyAsAfterCrash, tempFolder } from './support/files.ts'
+import { storeAt } from './support/open-sqlite.ts'
 
 const PAGE = 4096
 const LOG_HEADER = 32
@@ -32,7 +32,7 @@ interface Scene {
 async function openStore(t: TestContext): Promise<Scene> {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
-  await (await SqliteStore.open(path, { serving: false, create: true, maxWaiting: 1, onFatal: assert.fail })).close()
+  await (await storeAt(path, { serving: false })).close()
   const db = openWriter(path)
   cleanUp(t, () => db.close())
   const copy = join(folder, 'copy')

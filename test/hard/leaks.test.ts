@@ -11,13 +11,13 @@ import pino from 'pino'
 import { buildApp } from '../../src/http/app.ts'
 import { readContract } from '../../src/http/request/operations.ts'
 import { readConfig } from '../../src/settings/config.ts'
-import { SqliteStore } from '../../src/sqlite/store.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { createPlant } from '../support/create-plant.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { openStore as openPostgresStore } from '../support/open-postgres.ts'
+import { storeAt } from '../support/open-sqlite.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { TOKEN } from '../support/process.ts'
 import { inFile } from '../support/sqlite-indexes.ts'
@@ -61,14 +61,11 @@ async function assertNoLeak(t: TestContext, work: () => Promise<void>): Promise<
   assert.deepEqual(leaked, [], `before: ${JSON.stringify(before)}`)
 }
 
-const open = (path: string): Promise<SqliteStore> =>
-  SqliteStore.open(path, { serving: true, create: true, maxWaiting: 100, onFatal: (error) => assert.fail(error) })
-
 test('opening, using and closing a SQLite store releases all resources', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   let id = 0n
   await assertNoLeak(t, async () => {
-    const store = await open(path)
+    const store = await storeAt(path)
     await createPlant(store, { id: id++, name: 'a', tag: undefined }, { mustBeNew: true })
     await store.tokens.listTokens()
     await store.close()
@@ -93,7 +90,7 @@ test('opening, using and closing a PostgreSQL store, or failing to open one, rel
 test('a SQLite store that fails to open releases all resources', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
-  await (await open(path)).close()
+  await (await storeAt(path)).close()
   const whole = readFileSync(path)
   const malformed = join(folder, 'malformed.db')
   writeFileSync(malformed, Buffer.from(whole).fill(0xa5, 100, 4096))
@@ -104,17 +101,17 @@ test('a SQLite store that fails to open releases all resources', async (t) => {
   writeFileSync(incomplete, whole)
   inFile(incomplete, (db) => db.exec('DROP TABLE write_check'))
   await assertNoLeak(t, async () => {
-    for (const bad of [malformed, newer, incomplete]) await assert.rejects(open(bad), /^OperatorError: store /)
+    for (const bad of [malformed, newer, incomplete]) await assert.rejects(storeAt(bad), /^OperatorError: store /)
   })
 })
 
 test('a refused second opening of a served file releases all resources and does not harm the first', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
-  await (await open(path)).close()
+  await (await storeAt(path)).close()
   const lock = new DatabaseSync(`${path}.lock`)
   lock.exec('BEGIN EXCLUSIVE')
-  await assertNoLeak(t, () => assert.rejects(open(path), /another service already serves it/))
+  await assertNoLeak(t, () => assert.rejects(storeAt(path), /another service already serves it/))
   lock.close()
 })
 
@@ -124,7 +121,7 @@ test('starting, using and stopping the service releases all resources', async (t
   const contract = readContract()
   const log = pino({ level: 'silent' })
   await assertNoLeak(t, async () => {
-    const store = await open(path)
+    const store = await storeAt(path)
     cleanUp(t, () => store.close())
     const app = buildApp({ config, contract, store, log, state: { current: 'serving' } })
     await app.clients.listen({ host: config.host, port: 0 })

@@ -7,19 +7,16 @@ import { cleanUp, type Scene } from './clean-up.ts'
 import { plantsIn, tempFolder } from './files.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
+/** Opens a store in a file as a service does, which the caller closes. */
+export const storeAt = (path: string, options: Partial<SqliteStoreOptions> = {}): Promise<SqliteStore> =>
+  SqliteStore.open(path, { serving: true, create: true, maxWaiting: 10_000, onFatal: assert.fail, ...options })
+
 /** Opens a new SQLite store in its own folder. */
 export async function openSqlite(
   t: Scene,
-  {
-    maxWaiting = 10_000,
-    path = join(tempFolder(t), 'plants.db'),
-    ...options
-  }: Partial<SqliteStoreOptions> & { path?: string } = {},
+  { path = join(tempFolder(t), 'plants.db'), ...options }: Partial<SqliteStoreOptions> & { path?: string } = {},
 ): Promise<StoreUnderTest & { readonly path: string }> {
-  const onFatal = (error: Error) => assert.fail(error)
-  const open = (): Promise<SqliteStore> =>
-    SqliteStore.open(path, { serving: true, create: true, maxWaiting, onFatal, ...options })
-  let store = await open()
+  let store = await storeAt(path, options)
   cleanUp(t, () => store.close())
 
   return {
@@ -27,7 +24,7 @@ export async function openSqlite(
     path,
     async reopen() {
       await store.close()
-      store = await open()
+      store = await storeAt(path, options)
       return store
     },
     async plants() {

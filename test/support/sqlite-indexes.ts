@@ -6,9 +6,9 @@ import { Indexer } from '../../src/sqlite/search-index/indexer.ts'
 import { nameStart } from '../../src/sqlite/search-index/name-index.ts'
 import { UNTAGGED } from '../../src/sqlite/search-index/plant-index.ts'
 import type { Follower, FollowerEvents, StartFollower } from '../../src/sqlite/search-index/search-index.ts'
-import { SqliteStore } from '../../src/sqlite/store.ts'
 import { expectedTags } from './expected.ts'
 import { plantsIn } from './files.ts'
+import { storeAt } from './open-sqlite.ts'
 import { listAll } from './store-calls.ts'
 
 /** Opens a file of SQLite without the store, for the time of `work`. */
@@ -102,13 +102,7 @@ export function assertIndexMatches(path: string): void {
 /** Checks that searches find every plant by its words and its tag in any state of the index. Then updates the index. */
 export async function assertSearchable(storePath: string): Promise<void> {
   const plants = plantsIn(storePath)
-  const store = await SqliteStore.open(storePath, {
-    serving: true,
-    create: false,
-    maxWaiting: 1,
-    onFatal: assert.fail,
-    startFollower: () => IDLE,
-  })
+  const store = await storeAt(storePath, { create: false, startFollower: () => IDLE })
   try {
     const byWord = await listAll(store, { words: ['plant'], order: 'name' })
     assert.deepEqual(new Map(byWord.map(({ id, name, tag }) => [id, { name, tag }])), plants)

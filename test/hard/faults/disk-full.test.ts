@@ -6,13 +6,13 @@ import { type TestContext, test } from 'node:test'
 import { openWriter } from '../../../src/sqlite/connection.ts'
 import { errorOfFault, isFatal, sqliteFault } from '../../../src/sqlite/errors.ts'
 import { createStoreFile, openingError } from '../../../src/sqlite/open/prepare-file.ts'
-import { SqliteStore } from '../../../src/sqlite/store.ts'
 import { transaction } from '../../../src/sqlite/wal/transaction.ts'
 import { cleanUp } from '../../support/clean-up.ts'
 import { isIntact, plantsIn, tempFolder } from '../../support/files.ts'
 import { fullPlants, sendRows } from '../../support/full-plants.ts'
 import { beginImport, chunk, LAST_CHUNK, outcomeOf, rowsFrom } from '../../support/import.ts'
 import { Load, ready, send } from '../../support/load.ts'
+import { storeAt } from '../../support/open-sqlite.ts'
 import { run, type Server, startServer } from '../../support/process.ts'
 import { SECRET } from '../../support/service.ts'
 import { diskTest, fillDisk } from '../../support/small-disk.ts'
@@ -20,7 +20,7 @@ import { until } from '../../support/until.ts'
 
 test('a write to a full file is 50304 and rolls back its transaction, and the service continues', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
-  await (await SqliteStore.open(path, { serving: false, create: true, maxWaiting: 1, onFatal: () => {} })).close()
+  await (await storeAt(path, { serving: false })).close()
   const db = openWriter(path)
   cleanUp(t, () => db.close())
   const insert = db.prepare('INSERT INTO plants (id, name) VALUES (?, ?)')

@@ -6,14 +6,13 @@ import { matches, type PlantFilter, type PlantOrder } from '../../../src/domain/
 import type { Store } from '../../../src/domain/store.ts'
 import { indexPath, UnreadyIndex } from '../../../src/sqlite/indexed.ts'
 import { QueryReader } from '../../../src/sqlite/read/query-reader.ts'
-import { SqliteStore } from '../../../src/sqlite/store.ts'
 import { checkStore } from '../../../src/sqlite/upkeep/check.ts'
 import type { Task } from '../../../src/sqlite/worker/cooperative.ts'
 import { TESTER } from '../../support/actor.ts'
 import { cleanUp } from '../../support/clean-up.ts'
 import { plantsIn, tempFolder } from '../../support/files.ts'
 import { send } from '../../support/load.ts'
-import { openSqlite } from '../../support/open-sqlite.ts'
+import { openSqlite, storeAt } from '../../support/open-sqlite.ts'
 import { run, startServer } from '../../support/process.ts'
 import { assertIndexMatches, IDLE, indexAll, inFile } from '../../support/sqlite-indexes.ts'
 import { exportAll } from '../../support/store-calls.ts'
@@ -139,7 +138,7 @@ function done<T>(task: Task<T>): T {
 test('an export with words or tags, or by name, does not lack a plant that the index hides', async (t) => {
   const path = await indexedStore(t)
   hide(path)
-  const store = await SqliteStore.open(path, { serving: true, create: false, maxWaiting: 1, onFatal: assert.fail })
+  const store = await storeAt(path, { create: false })
   cleanUp(t, () => store.close())
   const all: PlantFilter = { tags: [], words: [] }
   for (const filter of [

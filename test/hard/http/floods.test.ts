@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { hashSecret } from '../../../src/domain/token.ts'
 import { BODY_LIMIT } from '../../../src/http/request/exchange.ts'
-import { SqliteStore } from '../../../src/sqlite/store.ts'
 import { tempFolder } from '../../support/files.ts'
 import { fullPlants, importRows } from '../../support/full-plants.ts'
 import { send } from '../../support/load.ts'
 import { isLinux, notTestedHere, systemBacklog } from '../../support/not-tested.ts'
+import { storeAt } from '../../support/open-sqlite.ts'
 import { type Program, type Served, startServer, TOKEN } from '../../support/process.ts'
 import { RawConnection } from '../../support/raw.ts'
 import { type Scrape, scrapeAt } from '../../support/scrape.ts'
@@ -121,7 +121,7 @@ const reservation = (length: number): string =>
   `POST /ids HTTP/1.1\r\n${FIELDS}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
 
 async function storeTokens(path: string): Promise<void> {
-  const store = await SqliteStore.open(path, { serving: true, create: true, maxWaiting: TOKENS, onFatal: assert.fail })
+  const store = await storeAt(path)
   const all = Array.from({ length: TOKENS }, (_, i) => store.tokens.createToken(token('x'), hashSecret(String(i))))
   await Promise.all(all)
   await store.close()
