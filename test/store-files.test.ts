@@ -11,20 +11,18 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { OperatorError } from '../src/base/operator-error.ts'
 import type { NewPlant } from '../src/domain/plant.ts'
 import { openExclusive, openReader, openWriter } from '../src/sqlite/connection.ts'
-import { SqliteStore } from '../src/sqlite/store.ts'
 import { TESTER } from './support/actor.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
-import { isIntact, plantsIn, snapshot, tempFolder } from './support/files.ts'
+import { fails, isIntact, plantsIn, snapshot, tempFolder } from './support/files.ts'
 import { Load, send } from './support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
-import { openSqlite } from './support/open-sqlite.ts'
+import { openSqlite, storeAt } from './support/open-sqlite.ts'
 import { run, type Server, startServer } from './support/process.ts'
+import { inFile } from './support/sqlite-indexes.ts'
 import { importAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 import { settled } from './support/until.ts'
@@ -36,8 +34,6 @@ const WAYS = [
   { serving: false, create: true },
   { serving: false, create: false },
 ]
-
-const onFatal = assert.fail
 
 /** Checks that nothing opens the store, and that no file changes. */
 async function assertRefused(folder: string, path: string, why: RegExp): Promise<void> {
@@ -51,9 +47,8 @@ async function assertRefused(folder: string, path: string, why: RegExp): Promise
 /** Checks that a service refuses to open a store, or that it is not opened in another way. */
 async function assertNotServed(path: string, why: RegExp, way = WAYS[0]): Promise<void> {
   // A store that opens all the same would keep the process from ending.
-  const opening = SqliteStore.open(path, { serving: true, create: true, ...way, maxWaiting: 1, onFatal })
-  const closed = opening.then((store) => store.close())
-  await assert.rejects(closed, (error) => error instanceof OperatorError && why.test(error.message))
+  const closed = storeAt(path, way).then((store) => store.close())
+  await assert.rejects(closed, fails(why))
 }
 
 interface Written {
@@ -69,7 +64,7 @@ async function write(
   meanwhile: (path: string) => void = () => {},
 ): Promise<Written> {
   const path = join(folder, 'plants.db')
-  const store = await SqliteStore.open(path, { serving: true, create: true, maxWaiting: 1, onFatal })
+  const store = await storeAt(path)
   const plants = Array.from({ length: 100 }, (_, i) => plant(BigInt(first + i), `plant ${i}`))
   await importAll(store, plants.slice(0, 50))
   meanwhile(path)
@@ -85,7 +80,7 @@ async function write(
 
 /** Opens the store as a service does, and checks that it has all the plants. */
 async function assertOpens({ path, plants }: Written): Promise<void> {
-  const store = await SqliteStore.open(path, { serving: true, create: false, maxWaiting: 1, onFatal })
+  const store = await storeAt(path, { create: false })
   const stored = plantsIn(path)
   const found = plants.filter(({ id, name }) => stored.get(id)?.name !== name)
   assert.deepEqual(found, [], 'plants are lost or changed')
@@ -135,16 +130,12 @@ test('the log of another store is refused', async (t) => {
   await assertRefused(folder, path, /the log \S+-wal belongs to another file; put that file back/)
 })
 
+const vacuumInto = (path: string, backup: string) => inFile(path, (db) => db.exec(`VACUUM INTO '${backup}'`))
+
 /** Ways to make a backup without `plantstore backup`. */
 const BACKUPS: Readonly<Record<string, (path: string, backup: string) => void>> = {
-  'VACUUM INTO': (path, backup) => query(path, `VACUUM INTO '${backup}'`),
+  'VACUUM INTO': vacuumInto,
   'a copy of a closed store': (path, backup) => copyFileSync(path, backup),
-}
-
-function query(path: string, sql: string): void {
-  const db = new DatabaseSync(path)
-  db.exec(sql)
-  db.close()
 }
 
 for (const [way, makeBackup] of Object.entries(BACKUPS)) {
@@ -168,7 +159,7 @@ for (const [way, makeBackup] of Object.entries(BACKUPS)) {
 test('a backup of a served store beside the log of its time is refused', async (t) => {
   const folder = tempFolder(t)
   const backup = join(tempFolder(t), 'backup.db')
-  const { path } = await write(folder, 0, 'crash', (store) => query(store, `VACUUM INTO '${backup}'`))
+  const { path } = await write(folder, 0, 'crash', (store) => vacuumInto(store, backup))
   copyFileSync(backup, path)
   await assertRefused(folder, path, /the log \S+-wal belongs to another file/)
 })
@@ -203,8 +194,7 @@ test('a start through a dangling symbolic link creates the store at the target',
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
   assert.match(snapshot(folder)['plants.db.lock'] ?? '', /mode 600/)
   assert.deepEqual(Object.keys(snapshot(links)), ['plants.db', 'second'])
-  program.signal('SIGTERM')
-  assert.equal((await program.outcome).code, 0)
+  await program.ends()
   assert.match(snapshot(folder)['plants.db'] ?? '', /mode 600/)
   await assertOpens({ path: join(links, 'plants.db'), plants: [plant(1n, 'a')] })
 })
@@ -277,10 +267,7 @@ test('a store whose file alone is mounted is warned of at the start', async (t) 
   cleanUp(t, () => void runs('umount', '--lazy', mounted))
   const notices: string[] = []
   const open = (path: string) =>
-    SqliteStore.open(path, {
-      ...{ serving: false, create: false, maxWaiting: 1, onFatal: assert.fail },
-      onNotice: (text) => notices.push(text),
-    })
+    storeAt(path, { serving: false, create: false, onNotice: (text) => notices.push(text) })
   await (await open(storePath)).close()
   assert.deepEqual(notices, [])
   await (await open(mounted)).close()
@@ -309,6 +296,8 @@ test('no connection makes a file where a store was moved away', (t) => {
 const GONE = /was removed or replaced while it was in use/
 
 for (const [what, suffix, harm, why] of [
+  ['its file is removed', '', rmSync, GONE],
+  ['its file is replaced', '', replaceByNothing, GONE],
   ['its log is replaced', '-wal', replaceByNothing, GONE],
   ['its log becomes a loop of links', '-wal', replaceByLoop, /cannot be reached any more/],
   ['the index of its log is removed', '-shm', rmSync, GONE],

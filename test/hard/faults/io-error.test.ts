@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { isIntact, tempFolder } from '../../support/files.ts'
@@ -84,32 +84,6 @@ faultTest('a read of the log that fails is not taken for a damaged store, and lo
   load.assertAllIn(storePath)
   assert.ok(isIntact(storePath))
 })
-
-for (const [what, remove] of [
-  ['removed', (path: string) => rmSync(path)],
-  ['replaced by a copy', replaceByCopy],
-] as const) {
-  test(`the service exits when its file is ${what}`, async (t) => {
-    const { program, address, storePath } = await startServer(t, tempFolder(t))
-    const load = new Load(address, { clients: 2 })
-    await load.reaches(20)
-    // By then all threads have their connections. One that opens the copy may cut the WAL-index that others have mapped.
-    await send('GET', `${address}/plants?q=plant`)
-    remove(storePath)
-    const { code, stderr } = await program.outcome
-    await load.stop()
-    assert.equal(code, 1)
-    assert.match(stderr, /was removed or replaced while it was in use/)
-  })
-}
-
-/** Replaces the file by a copy, as a careless restore does. The server is another process, so it keeps its locks. */
-function replaceByCopy(path: string): void {
-  const folder = `${path}.copies`
-  mkdirSync(folder)
-  writeFileSync(join(folder, 'copy'), readFileSync(path))
-  renameSync(join(folder, 'copy'), path)
-}
 
 faultTest('an export that cannot be flushed to disk leaves no file under its name', async (t, folder) => {
   const { address } = await startServer(t, folder)
