@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createConnection, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { suite, type TestContext, test } from 'node:test'
@@ -319,7 +318,7 @@ test('the service connects over TLS only to a server with the right certificate'
 async function startPgBouncer(t: Scene, url: string, mode: 'session' | 'transaction'): Promise<string> {
   const server = new URL(url)
   const port = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), 'plantstore-pgbouncer-'))
+  const folder = tempFolder(t)
   const text = (value: string) => `'${decodeURIComponent(value).replaceAll("'", "''")}'`
   const parts = [
     `host=${server.hostname} port=${server.port} dbname=${server.pathname.slice(1)}`,
@@ -340,10 +339,7 @@ ignore_startup_parameters = extra_float_digits
   )
   chmodSync(folder, 0o755)
   const pooler = spawn('pgbouncer', ['-q', join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...serverUser() })
-  cleanUp(t, async () => {
-    pooler.kill('SIGKILL')
-    rmSync(folder, { recursive: true })
-  })
+  cleanUp(t, () => void pooler.kill('SIGKILL'))
   await until(() => isListening(port), 'PgBouncer does not start')
   return `postgres://plantstore@127.0.0.1:${port}/store`
 }
