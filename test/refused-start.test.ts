@@ -3,17 +3,16 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { OperatorError } from '../src/base/operator-error.ts'
-import { SqliteStore } from '../src/sqlite/store.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { command } from './support/commands.ts'
-import { snapshot, tempFolder } from './support/files.ts'
+import { fails, snapshot, tempFolder } from './support/files.ts'
 import { freePort } from './support/free-port.ts'
 import { send } from './support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
+import { storeAt } from './support/open-sqlite.ts'
 import { run, startServer, TOKEN } from './support/process.ts'
+import { inFile } from './support/sqlite-indexes.ts'
 
 const THESIS = 'my thesis '.repeat(1000)
 
@@ -25,15 +24,10 @@ async function madeStore(t: TestContext): Promise<{ folder: string; path: string
   return { folder, path }
 }
 
-const open = (path: string, serving: boolean) =>
-  SqliteStore.open(path, { serving, create: true, maxWaiting: 1, onFatal: assert.fail })
+const open = (path: string, serving: boolean) => storeAt(path, { serving })
 
 /** Changes a database as another program does, or makes one. */
-function changeDatabase(path: string, sql: string): void {
-  const db = new DatabaseSync(path)
-  db.exec(sql)
-  db.close()
-}
+const changeDatabase = (path: string, sql: string) => inFile(path, (db) => db.exec(sql))
 
 /** Checks that neither a service nor a command opens the store, and that no file changes. */
 async function assertRefused(folder: string, path: string, why: RegExp): Promise<void> {
@@ -41,7 +35,7 @@ async function assertRefused(folder: string, path: string, why: RegExp): Promise
   for (const serving of [true, false]) {
     // A store that opens all the same would keep the process from ending.
     const opening = open(path, serving).then((store) => store.close())
-    await assert.rejects(opening, (error) => error instanceof OperatorError && why.test(error.message))
+    await assert.rejects(opening, fails(why))
     assert.deepEqual(snapshot(folder), before)
   }
 }
@@ -229,7 +223,11 @@ test('a start that a setting refuses creates no store and no other file', async 
     [['--host', '192.0.2.1'], /can't listen on 192.0.2.1/],
     [['--port', port, '--metrics-port', port], /can't listen on 127.0.0.1 port \d+: .*; --metrics-port chooses/],
     [[...backups, 'absent'], /backup folder absent: it does not exist/],
-    [[...backups, 'backups', '--backup-hook', 'hook.sh'], /backup hook hook.sh: /],
+    [[...backups, 'notes.pem'], /backup folder notes.pem: it is not a folder/],
+    [[...backups, 'backups', '--backup-hook', 'absent'], /backup hook absent: it does not exist/],
+    [[...backups, 'backups', '--backup-hook', 'backups'], /backup hook backups: it is not a file/],
+    [[...backups, 'backups', '--backup-hook', 'hook.sh'], /backup hook hook.sh: this user may not execute it/],
+    [['--backup-hook', 'hook.sh'], /--backup-hook: needs --backup-every/],
     [['--config', 'absent.conf'], /absent.conf/],
   ]
   for (const [args, why] of refused) {

@@ -23,7 +23,7 @@ import { plantsIn, tempFolder } from '../../support/files.ts'
 import { blockIn } from '../../support/guide.ts'
 import { send } from '../../support/load.ts'
 import { isLinux, isRoot, notTestedHere } from '../../support/not-tested.ts'
-import { PROGRAM, run, startServer } from '../../support/process.ts'
+import { PROGRAM, startServer } from '../../support/process.ts'
 import { scrapeAt } from '../../support/scrape.ts'
 import { until } from '../../support/until.ts'
 
@@ -199,21 +199,6 @@ test('shutdown ends a backup in progress and leaves no file of it', async (t) =>
   assert.deepEqual(found, [])
 })
 
-test('the start refuses an unsuitable folder for backups before it creates a store', async (t) => {
-  const folder = tempFolder(t)
-  writeFileSync(join(folder, 'file'), '')
-  for (const [backups, why] of [
-    [join(folder, 'missing'), /backup folder \S+missing: it does not exist; create it first/],
-    [join(folder, 'file'), /backup folder \S+file: it is not a folder/],
-  ] as const) {
-    const args = ['serve', '--port', '0', '--store', `sqlite:${folder}/plants.db`, '--backup-every', '1d']
-    const { code, stderr } = await command([...args, '--backup-folder', backups])
-    assert.match(stderr, why)
-    assert.equal(code, 1)
-  }
-  assert.deepEqual(readdirSync(folder), ['file'])
-})
-
 /** Writes an executable script. @returns its path and that of the file `told`, which lies beside it */
 function script(t: TestContext, lines: string): { readonly file: string; readonly told: string } {
   const folder = tempFolder(t)
@@ -295,28 +280,6 @@ suite('the hook of scheduled backups', () => {
     })
     await program.ends()
     await ended(child)
-  })
-
-  test('that can not run stops the start, which creates no store', async (t) => {
-    const [folder, backups] = [tempFolder(t), tempFolder(t)]
-    const plain = join(folder, 'plain')
-    // A start checks its port first.
-    const serve = ['serve', '--port', '0']
-    writeFileSync(plain, '')
-    for (const [file, why] of [
-      [join(folder, 'none'), /backup hook \S+: it does not exist/],
-      [folder, /backup hook \S+: it is not a file/],
-      [plain, /backup hook \S+: this user may not execute it/],
-    ] as const) {
-      const store = join(folder, 'plants.db')
-      const { code, stderr } = await run(t, [...serve, '--store', `sqlite:${store}`, ...hooked(backups, file)])
-      assert.match(stderr, why)
-      assert.equal(code, 1)
-      assert.equal(existsSync(store), false)
-    }
-    const alone = await run(t, [...serve, '--store', `sqlite:${folder}/plants.db`, '--backup-hook', plain])
-    assert.match(alone.stderr, /--backup-hook: needs --backup-every/)
-    assert.equal(alone.code, 2)
   })
 
   test('that vanishes or is no program fails alone, not the service', async (t) => {
