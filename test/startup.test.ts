@@ -41,8 +41,7 @@ test('the first start prints its address, its store and its token, and a later o
   assert.match(token, /^ps_[0-9A-Za-z]{49}$/)
   const header = `-H "Authorization: Bearer $(cat 'data/plants.db.first-token')"`
   await assertCurlWorks(t, banner, { cwd: folder }, header)
-  program.signal('SIGTERM')
-  assert.equal((await program.outcome).code, 0)
+  await program.ends()
   const later = await startPlain(t, folder)
   assert.doesNotMatch(later.banner, /Token|\(new\)|ps_/)
   const env = { ...process.env, PLANTSTORE_TOKEN: token }
@@ -68,8 +67,7 @@ test('a start with PLANTSTORE_TOKEN accepts that token, does not store it, and c
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
   assert.equal((await send('POST', `${address}/plants`, { body: '{', token: 'another-token-0123456789' })).status, 401)
   assert.match((await command(['token', 'list', '--store', `sqlite:${storePath}`])).stdout, /^ID.*\n$/)
-  program.signal('SIGTERM')
-  const { stdout, stderr } = await program.outcome
+  const { stdout, stderr } = await program.ends()
   assert.ok(!stdout.includes(TOKEN) && !stderr.includes(TOKEN), 'the token is in the output')
   assert.ok(!readFileSync(storePath).includes(TOKEN), 'the token is in the store')
 })
@@ -162,8 +160,7 @@ test('the service writes the banner to standard output, and its log as JSON to s
   const { program, address } = await startServer(t, tempFolder(t), [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
   const banner = program.stdout
-  program.signal('SIGTERM')
-  const { stdout, stderr } = await program.outcome
+  const { stdout, stderr } = await program.ends()
   assert.equal(stdout, banner)
   const lines = stderr
     .trimEnd()
