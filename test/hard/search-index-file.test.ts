@@ -1,23 +1,22 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { before, type TestContext, test } from 'node:test'
 import { AppError } from '../../src/domain/errors.ts'
 import { type NewPlant, NO_EXPECTATION } from '../../src/domain/plant.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { indexPath } from '../../src/sqlite/indexed.ts'
-import { SqliteStore } from '../../src/sqlite/store.ts'
 import { TESTER } from '../support/actor.ts'
 import { deletePlant, replacePlant } from '../support/change-plant.ts'
 import { expectedPlants, expectedTags } from '../support/expected.ts'
 import { copyAsAfterCrash, tempFolder } from '../support/files.ts'
-import { openSqlite } from '../support/open-sqlite.ts'
+import { openSqlite, storeAt } from '../support/open-sqlite.ts'
 import { assertIndexMatches, indexAll, inFile } from '../support/sqlite-indexes.ts'
 import { EVERYTHING, importAll, listAll } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 import { until } from '../support/until.ts'
+import { wholeFile } from '../support/whole-file.ts'
 
 /** More plants than a search reads without an index, so that it waits for the index. */
 const MANY = Array.from({ length: 12_000 }, (_, i) => plant(BigInt(i), `Monstera ${i}`, `tag ${i % 3}`))
@@ -74,19 +73,13 @@ async function assertFound(store: Store, plants: readonly NewPlant[]): Promise<v
 }
 
 /** A closed store with many plants and a complete index, of which each test has a copy. */
-const original = join(mkdtempSync(join(tmpdir(), 'plantstore-test-')), 'plants.db')
+const original = join(tempFolder(wholeFile), 'plants.db')
 before(async () => {
-  const store = await SqliteStore.open(original, {
-    serving: false,
-    create: true,
-    maxWaiting: 1,
-    onFatal: assert.fail,
-  })
+  const store = await storeAt(original, { serving: false })
   await importAll(store, MANY)
   await store.close()
   indexAll(original)
 })
-after(() => rmSync(dirname(original), { recursive: true }))
 
 async function indexedStore(t: TestContext) {
   const folder = tempFolder(t)
