@@ -13,8 +13,9 @@ import { LOCAL } from '../support/webhooks.ts'
 const PART = ['bed/']
 const [IN, BESIDE] = ['bed/1', 'shed']
 
-/** The tags of the plant 1, and of what is written: in the part, outside of it, and taken out of it. */
+/** The tags of the plant 1, and of what is written. Where a plant is means nothing to a token without a part. */
 const PLACES = {
+  any: { is: 'anywhere, without a part', stored: IN, written: IN },
   in: { is: 'in the part', stored: IN, written: IN },
   out: { is: 'outside of it', stored: BESIDE, written: BESIDE },
   leaving: { is: 'taken out of it', stored: IN, written: BESIDE },
@@ -101,14 +102,15 @@ function expectedOf(sender: Sender, operation: Operation, place: Place): number 
 }
 
 suite('every operation with every set of scopes, with a part and without a token', () => {
-  for (const place of ['in', 'out', 'leaving'] as const satisfies readonly Place[]) {
+  for (const place of ['any', 'in', 'out', 'leaving'] as const satisfies readonly Place[]) {
     const { is, stored, written } = PLACES[place]
     test(`answers as the sender and the place of the plant say: ${is}`, async (t) => {
       const { settings } = await Issuer.start(t)
       const bounds = { public: PART.join(), publicLimit: Number.POSITIVE_INFINITY, maxImports: '100' }
       const service = await withService(t, { ...settings, ...LOCAL, ...bounds })
-      // Where the plant is means nothing to a token without a part.
-      const senders = SENDERS.filter((sender) => place === 'in' || sender === undefined || sender.part !== undefined)
+      const senders = SENDERS.filter(
+        (sender) => (place === 'any') === (sender !== undefined && sender.part === undefined),
+      )
       const issued = await Promise.all(
         senders.map(async (sender) => {
           const secret = sender && (await service.issueToken(sender.scopes, undefined, sender.part)).secret
