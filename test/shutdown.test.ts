@@ -24,7 +24,7 @@ test('SIGTERM under load loses nothing, and fails no client that heeds Connectio
 })
 
 test('during the drain window the service answers, is not ready, and closes each connection', async (t) => {
-  const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '3s'])
+  const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '5m'])
   // A connection that is open at the signal makes the service wait for the drain window.
   const idle = connect(Number(new URL(address).port))
   await happens(idle, 'connect', 'the service accepts no connection')
@@ -40,7 +40,6 @@ test('during the drain window the service answers, is not ready, and closes each
   await happens(idle, 'close', 'the connection stays')
   // A client that has left may return during the drain window.
   assert.equal((await send('GET', `${address}/health/live`)).status, 200)
-  assert.equal((await program.outcome).code, 0)
 })
 
 test('a second signal ends the service at once', async (t) => {

@@ -65,12 +65,18 @@ suite('the service supports rarely used HTTP:', () => {
     ]
     for (const closing of ['Connection: close', 'Expect: 100-continue']) {
       for (const [head, status] of heads) {
-        await service.create({ id: 1, name: 'Monstera' })
-        const connection = new RawConnection(service.port, head.replace('\r\n\r\n', `\r\n${closing}\r\n\r\n`))
-        await connection.until('\r\n\r\n')
-        connection.write(body)
-        const received = (await connection.untilClosed()).toString()
-        assert.deepEqual([Number(received.slice(9, 12)), connection.wasReset], [status, false], closing + head)
+        const outcome = async (): Promise<readonly [status: number, wasReset: boolean]> => {
+          await service.create({ id: 1, name: 'Monstera' })
+          const begun = performance.now()
+          const connection = new RawConnection(service.port, head.replace('\r\n\r\n', `\r\n${closing}\r\n\r\n`))
+          await connection.until('\r\n\r\n')
+          connection.write(body)
+          const received = (await connection.untilClosed()).toString()
+          // The service reads for a second, which a body may miss on a busy machine.
+          if (connection.wasReset && performance.now() - begun > 1000) return outcome()
+          return [Number(received.slice(9, 12)), connection.wasReset]
+        }
+        assert.deepEqual(await outcome(), [status, false], closing + head)
       }
     }
   })
