@@ -215,7 +215,8 @@ suite('the page that a device keeps', () => {
     const off = await withService(t, { publicUrl: `${proxy.origin}/garden`, page: 'off' })
     proxy.ports.set('/garden', off.port)
     await page.goto(`${proxy.origin}/garden/`)
-    // A wait for a navigation would fail where the page loads once more in the middle of it.
+    // A page that still loads when its worker leaves stays until the person loads it again.
+    await page.waitForURL(/\/openapi\.json$/, { timeout: 10_000 }).catch(() => page.reload().catch(() => {}))
     await until(() => page.url().endsWith('/openapi.json'), 'the page is still there')
     const left = `Promise.all([navigator.serviceWorker.getRegistrations(), caches.keys()])
           .then(([workers, names]) => [...workers.map(({ scope }) => scope), ...names.map((name) => name.split(' ')[1])])`
