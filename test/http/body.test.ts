@@ -83,3 +83,15 @@ suite('the media type or coding of a body', () => {
     assert.equal((await service.create(PLANT, { headers: { 'Content-Encoding': 'Identity' } })).status, 200)
   })
 })
+suite('members of a body whose names are special in JavaScript', () => {
+  onEmpty('are ignored like any other unknown member', async (service) => {
+    const evil = '{"name":"evil","tag":"evil","isAdmin":true}'
+    const members = `"__proto__":${evil},"constructor":{"prototype":${evil}},"prototype":${evil},"toString":1,"hasOwnProperty":0`
+    const answer = await service.create(`{"id":1,"name":"x",${members}}`)
+    assert.deepEqual([answer.status, answer.body], [200, '{"name":"x"}'])
+    const inherited = await service.create(`{"id":2,"__proto__":${evil},"\\u005f_proto__x":1}`)
+    assert.equal(messageOf(inherited), 'name is required')
+    assert.equal(Object.hasOwn(Object.prototype, 'isAdmin'), false)
+    assert.deepEqual(await service.plants(), [{ id: 1n, name: 'x', tag: null }])
+  })
+})
