@@ -4,9 +4,13 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSy
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { openWriter } from '../src/sqlite/connection.ts'
 import { makeBackup, restoreBackup } from '../src/sqlite/upkeep/backup.ts'
 import { checkStore } from '../src/sqlite/upkeep/check.ts'
+import { advanceEpoch } from '../src/sqlite/wal/epoch.ts'
+import { transaction } from '../src/sqlite/wal/transaction.ts'
 import { judgeWal } from '../src/sqlite/wal/wal-ownership.ts'
+import { SqliteWriter } from '../src/sqlite/write/writer.ts'
 import type { Scene } from './support/clean-up.ts'
 import { copyAsAfterCrash, isIntact, plantsIn, tempFolder } from './support/files.ts'
 import { fullPlants } from './support/full-plants.ts'
@@ -186,6 +190,35 @@ test('after a kill, a store starts without a word, also where another program ha
     load.assertAllIn(storePath)
     assert.ok(isIntact(storePath))
   }
+})
+
+/** A store as a crash leaves it between the two commits around a checkpoint, whose log ends with the mark. */
+async function cutOffInCheckpoint(t: Scene, sql = ''): Promise<string> {
+  const path = await crashedStore(t)
+  const copy = join(tempFolder(t), 'plants.db')
+  using db = openWriter(path)
+  transaction(db, () => db.exec(sql))
+  transaction(db, () => advanceEpoch(db, true))
+  copyAsAfterCrash(path, copy)
+  return copy
+}
+
+test('after a crash in a checkpoint, no program of the store takes the log for missing, whoever closes the file', async (t) => {
+  const newer = await cutOffInCheckpoint(t, "INSERT INTO migrations VALUES (999999, 'from the future')")
+  await assert.rejects(storeAt(newer), /newer/)
+  assert.equal(judgeWal(newer), 'own', 'a start that refuses the schema')
+
+  const replaced = await cutOffInCheckpoint(t)
+  const backup = join(tempFolder(t), 'backup.db')
+  await makeBackup(replaced, backup)
+  const { kept = '' } = await restoreBackup(replaced, backup, { replace: true })
+  assert.equal(judgeWal(kept), 'own', 'the store that a backup has replaced')
+  assert.equal(plantsIn(kept).size, 12)
+
+  const closed = await cutOffInCheckpoint(t)
+  new SqliteWriter(closed).close()
+  assert.ok(!existsSync(`${closed}-wal`))
+  assert.equal(judgeWal(closed), 'own', 'a store that closes while its disk is full')
 })
 
 test('check --drop-damaged drops nothing of a whole store, and does nothing beside a service', async (t) => {

@@ -1,4 +1,4 @@
-import { inFile } from './sqlite-indexes.ts'
+import { fromFile } from './sqlite-indexes.ts'
 
 /** A row of the log of changes, without its time. */
 export interface LoggedChange {
@@ -11,7 +11,7 @@ export interface LoggedChange {
 
 /** The log of changes of a store, read without the store. */
 export function changesIn(path: string): LoggedChange[] {
-  return inFile(path, (db) =>
+  return fromFile(path, (db) =>
     db
       .prepare('SELECT position, kind, ids, name, tag FROM changes ORDER BY position')
       .all()
@@ -27,7 +27,7 @@ export function changesIn(path: string): LoggedChange[] {
 
 /** The kind, the ids and the token of each row of the log of changes, in order. */
 export const actorsIn = (path: string): [kind: string, ids: bigint[], actor: string | null][] =>
-  inFile(path, (db) =>
+  fromFile(path, (db) =>
     db
       .prepare('SELECT kind, ids, token FROM changes ORDER BY position')
       .all()

@@ -11,9 +11,12 @@ import { plantsIn } from './files.ts'
 import { storeAt } from './open-sqlite.ts'
 import { listAll } from './store-calls.ts'
 
+/** Reads a file of SQLite without the store. It leaves the log of a crash, which the last writer to close removes. */
+export const fromFile = <T>(path: string, work: (db: DatabaseSync) => T): T => inFile(path, work, { readOnly: true })
+
 /** Opens a file of SQLite without the store, for the time of `work`. */
-export function inFile<T>(path: string, work: (db: DatabaseSync) => T): T {
-  const db = new DatabaseSync(path, { readBigInts: true, timeout: 10_000, defensive: false })
+export function inFile<T>(path: string, work: (db: DatabaseSync) => T, options: { readOnly?: boolean } = {}): T {
+  const db = new DatabaseSync(path, { readBigInts: true, timeout: 10_000, defensive: false, ...options })
   try {
     return work(db)
   } finally {
@@ -65,10 +68,10 @@ export function steppedIndex(bounds?: ConstructorParameters<typeof Indexer>[1]):
 
 /** Counts the changes that the index lacks: all of them if there is no index, or while it is being built. */
 export function behind(path: string): number {
-  const head = inFile(path, (db) => Number(db.prepare('SELECT max(position) AS n FROM changes').get()?.['n'] ?? 0))
+  const head = fromFile(path, (db) => Number(db.prepare('SELECT max(position) AS n FROM changes').get()?.['n'] ?? 0))
   const at = (db: DatabaseSync) =>
     Number(db.prepare('SELECT position AS n FROM state WHERE NOT is_scanning').get()?.['n'] ?? 0)
-  return head - inFile(indexPath(path), at)
+  return head - fromFile(indexPath(path), at)
 }
 
 /** Checks that the index contains exactly the plants. */

@@ -14,9 +14,9 @@ import { type AppliedMigration, pendingMigrations, readMigrations } from '../../
 import { OperatorError } from '../../base/operator-error.ts'
 import { AppError } from '../../domain/errors.ts'
 import { APPLICATION_ID, BUSY_TIMEOUT, openExclusive, openWriter } from '../connection.ts'
-import { adviceOn, hasNoRoomToOpen, isFull, sqliteFault } from '../errors.ts'
-import { advanceEpoch } from '../wal/epoch.ts'
-import { asFull, transaction } from '../wal/transaction.ts'
+import { adviceOn, hasNoRoomToOpen, sqliteFault } from '../errors.ts'
+import { advanceEpoch, endCheckpoint, newEpoch } from '../wal/epoch.ts'
+import { transaction } from '../wal/transaction.ts'
 import { underAnotherName } from './preflight.ts'
 
 /** Milliseconds between two attempts to lock out all other connections. */
@@ -34,6 +34,7 @@ export function prepareFile(path: string, present: boolean, onNotice: (text: str
   const exclusive = tryExclusive(path)
   using db = exclusive ?? openWriter(path)
   try {
+    if (exclusive !== undefined) endCheckpoint(db)
     const { applied, known } = schemaOf(db)
     if (applied < known) {
       if (exclusive === undefined) throw new OperatorError(IN_USE)
@@ -68,20 +69,6 @@ function tryExclusive(path: string): DatabaseSync | undefined {
     // Another process may be preparing the file at this moment.
   }
   throw underAnotherName(path)
-}
-
-/**
- * Advances the epoch, which distinguishes the next WAL from all earlier ones. The checkpoint before it copies what a
- * crash has left in the WAL while the file still has its mark.
- */
-export function newEpoch(db: DatabaseSync): void {
-  try {
-    db.exec('PRAGMA wal_checkpoint(PASSIVE)')
-    transaction(db, () => advanceEpoch(db))
-  } catch (error) {
-    // A store without space can still be read.
-    if (!isFull(asFull(db, error))) throw error
-  }
 }
 
 const sleep = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)

@@ -24,7 +24,7 @@ import { indexPath } from '../indexed.ts'
 import { mustBeAlone } from '../open/preflight.ts'
 import { isSameFile, lockOf, makeSchema, schemaOf } from '../open/prepare-file.ts'
 import { plantOf, StatementCache } from '../rows.ts'
-import { renewEpoch } from '../wal/epoch.ts'
+import { endCheckpoint, renewEpoch } from '../wal/epoch.ts'
 import { transaction } from '../wal/transaction.ts'
 import { judgeWal } from '../wal/wal-ownership.ts'
 
@@ -176,6 +176,7 @@ export function mustBeUnused(path: string): void {
     if (judgeWal(path) !== 'own') return
     const db = openExclusive(path)
     if (db === undefined) throw new OperatorError(`store ${path}: another process has it open; stop that process first`)
+    endCheckpoint(db)
     db.close()
   } catch (error) {
     // An operator may replace a damaged store, which stays unchanged.

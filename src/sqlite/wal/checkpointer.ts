@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { BUSY_TIMEOUT } from '../connection.ts'
 import { fullDisk, isBusy, isFull } from '../errors.ts'
-import { advanceEpoch } from './epoch.ts'
+import { advanceEpoch, endCheckpoint } from './epoch.ts'
 import { giveReserve, hasRoomToGrow, keepReserve, PAGE } from './reserve.ts'
 import { asFull, transaction } from './transaction.ts'
 
@@ -112,6 +112,15 @@ export class WalCheckpointer {
   begin(): void {
     this.transaction(() => advanceEpoch(this.#db, true))
     this.#copy('PASSIVE')
+  }
+
+  /** Ends a checkpoint that a full disk has cut off, before the connection closes. Like a close, it reports no fault. */
+  end(): void {
+    try {
+      if (this.#checkpoints) endCheckpoint(this.#db)
+    } catch {
+      // The WAL stays where its pages can't be copied, and the next start ends the checkpoint.
+    }
   }
 
   #checkpoint(mode: 'PASSIVE' | 'RESTART'): void {

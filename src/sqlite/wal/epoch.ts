@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
+import { isFull } from '../errors.ts'
+import { asFull, transaction } from './transaction.ts'
 
 /**
  * The epoch is a number on the first page of the store (`PRAGMA user_version`), which shows whether a WAL belongs to the
@@ -29,6 +31,28 @@ const epochIn = (db: DatabaseSync): Epoch => epochOf(Number(db.prepare('PRAGMA u
 export function advanceEpoch(db: DatabaseSync, hasMark = false): void {
   const next = epochAfter(epochIn(db).number)
   db.exec(`PRAGMA user_version = ${hasMark ? -next : next}`)
+}
+
+/**
+ * Advances the epoch, which distinguishes the next WAL from all earlier ones. The checkpoint before it copies what a
+ * crash has left in the WAL while the file still has its mark.
+ */
+export function newEpoch(db: DatabaseSync): void {
+  try {
+    db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    transaction(db, () => advanceEpoch(db))
+  } catch (error) {
+    // A store without space can still be read.
+    if (!isFull(asFull(db, error))) throw error
+  }
+}
+
+/**
+ * Ends a checkpoint that a crash or a full disk has cut off, if one was. Call it before the last connection closes:
+ * SQLite then copies the whole WAL and removes it, and a mark at its end would look like a WAL that is lost.
+ */
+export function endCheckpoint(db: DatabaseSync): void {
+  if (epochIn(db).hasMark) newEpoch(db)
 }
 
 /** An epoch has 31 bits. It is never 0: that is the user_version of a store without epochs. */

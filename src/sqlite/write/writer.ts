@@ -170,6 +170,7 @@ export class SqliteWriter implements Served {
   }
 
   close(): void {
+    this.#wal.end()
     this.#db.close()
   }
 
