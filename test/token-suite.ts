@@ -112,7 +112,8 @@ export function tokenTests(suite: Suite): void {
     const [first, second, third] = ['1', '2', '3'].map((name) => token(name, { createdAt: now }))
     assert.ok(first && second && third)
     assert.deepEqual(await issue(first), first)
-    assert.deepEqual(await issue({ ...first, name: 'another' }), first, 'the token stays unchanged')
+    assert.deepEqual(await issue({ ...first, createdAt: new Date() }), first, 'a retry')
+    assert.equal(await issue({ ...first, name: 'another' }), 'other content')
     assert.deepEqual(await issue(second, undefined), second)
     assert.equal(await issue(third), 'too many')
     assert.deepEqual(await issue(second), second, 'an existing token does not exceed the bound')
@@ -130,6 +131,27 @@ export function tokenTests(suite: Suite): void {
     const bounds = { creator: creator.id, max: 9, maxEnded: 9 }
     const result = await store.tokens.issueToken(issued, hashSecret('late'), bounds)
     assert.equal(result, 'creator revoked')
+  })
+
+  suite('no new token outlives its creator, whose time a rotation has shortened since', async ({ store }) => {
+    const { tokens } = store
+    const creator = token('creator', { expiresAt: new Date(2_000_000_000_000) })
+    const lasting = token('lasting')
+    for (const one of [creator, lasting]) await tokens.createToken(one, hashSecret(one.name))
+    const bounds = { creator: creator.id, max: 9, maxEnded: 9 }
+    for (const [asked, given] of [
+      [undefined, 2_000_000_000_000],
+      [2_000_000_000_001, 2_000_000_000_000],
+      [1_999_999_999_999, 1_999_999_999_999],
+    ] as const) {
+      const wanted = token('new', { expiresAt: asked === undefined ? undefined : new Date(asked) })
+      const expected = { ...wanted, expiresAt: new Date(given) }
+      for (const moment of ['first', 'again'])
+        assert.deepEqual(await tokens.issueToken(wanted, hashSecret(wanted.id), bounds), expected, moment)
+    }
+    const rotates = { id: lasting.id, until: 1_950_000_000_000, scopes: SCOPES, expiresAt: Infinity }
+    const result = await tokens.issueToken(token('x'), hashSecret('x'), { ...bounds, rotates })
+    assert.equal(result, 'too strong')
   })
 
   suite('new tokens replace revoked and expired tokens beyond the bound, those that ended first', async ({ store }) => {
@@ -190,9 +212,9 @@ export function tokenTests(suite: Suite): void {
     const lasting = token('lasting', { createdAt: new Date(now - 1) })
     for (const one of [old, lasting]) await tokens.createToken(one, hashSecret(one.name))
     const empty = (createdAt: number) => token('x', { scopes: [], createdAt: new Date(createdAt) })
-    const rotate = (one: Token, id: string, until: number, max = 9, more: Partial<Rotation> = {}) => {
+    const rotate = (one: Token, id: string, until: number, max = 9, more: Partial<Rotation> = {}, creator?: string) => {
       const rotates = { id, until, scopes: SCOPES, expiresAt: Infinity, ...more }
-      return tokens.issueToken(one, hashSecret(one.id), { creator: old.id, max, maxEnded: 9, rotates })
+      return tokens.issueToken(one, hashSecret(one.id), { creator, max, maxEnded: 9, rotates })
     }
     for (const [more, result] of [
       [{ scopes: ['plants:read', 'tokens'] }, 'too strong'],
@@ -221,7 +243,7 @@ export function tokenTests(suite: Suite): void {
       { ...third, ...rights },
       'it takes the place of the old one',
     )
-    assert.equal(await rotate(empty(now + 3), first.id, now + 9), 'creator revoked')
+    assert.equal(await rotate(empty(now + 3), first.id, now + 9, 9, {}, old.id), 'creator revoked')
     assert.equal((await (await reopen()).tokens.listTokens()).length, 5)
   })
 

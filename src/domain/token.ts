@@ -264,11 +264,12 @@ export interface Rotation {
 }
 
 /**
- * The token in the store, or the refusal: its creator is no longer active, there are too many tokens, or the token to
- * replace is not active or has more rights than the bounds.
+ * The token in the store, which expires no later than its creator, or the refusal: its creator is no longer active,
+ * there are too many tokens, the id is that of a revoked token or of one with another content, or the token to replace
+ * is not active or has more rights than the bounds.
  */
 export type IssueResult = Token | IssueRefusal
-export type IssueRefusal = 'creator revoked' | 'too many' | RotationRefusal
+export type IssueRefusal = 'creator revoked' | 'too many' | 'other content' | RotationRefusal
 type RotationRefusal = 'absent' | 'too strong'
 
 /**
@@ -295,8 +296,8 @@ export interface TokenStore {
   createToken(token: Token, hash: Buffer): Promise<void>
 
   /**
-   * Stores a new token within the bounds, atomically. A token that has this id already stays as it is, and is the
-   * result. If more tokens have ended than the store may list, it first removes those that ended first: the excess and
+   * Stores a new token within the bounds, atomically. It expires with its creator at the latest. A token that has this
+   * id already stays as it is, and is the result if it has the same content. If more tokens have ended than the store may list, it first removes those that ended first: the excess and
    * a tenth of the bound, so that few calls remove any.
    *
    * With `rotates` the new token has the name, the scopes, the part and the expiry of the token that it replaces, whose

@@ -6,6 +6,7 @@ import {
   type IssueResult,
   isActive,
   type RevokeResult,
+  type Rotation,
   type Scope,
   type StoredToken,
   type Token,
@@ -98,10 +99,15 @@ export function* issueToken(
   const now = token.createdAt.getTime()
   const ours = creator === undefined ? undefined : yield* tokenWith(creator)
   if (creator !== undefined && (ours === undefined || !isActive(ours, now))) return 'creator revoked'
+  // A rotation may have shortened the creator's time since the request was let in.
+  const limit = ours?.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
+  const wanted = (token.expiresAt?.getTime() ?? limit) < limit ? token : { ...token, expiresAt: ours?.expiresAt }
+  const found = (stored: Token) => (isRepeated(stored, wanted, rotates) ? stored : 'other content')
   const present = yield* tokenWith(token.id)
-  if (present !== undefined) return present
+  if (present !== undefined) return found(present)
   const replaced = rotates && (yield* tokenWith(rotates.id))
-  const fault = rotates && faultOfRotation(replaced, rotates, now)
+  const bounds = rotates && { ...rotates, expiresAt: Math.min(rotates.expiresAt, limit) }
+  const fault = bounds && faultOfRotation(replaced, bounds, now)
   if (fault !== undefined) return fault
   const [counts = [0, 0]] = yield [COUNT, now]
   const [listed, active] = [Number(counts[0]), Number(counts[1])]
@@ -112,10 +118,20 @@ export function* issueToken(
     const shorten = 'UPDATE tokens SET expires_at = $2 WHERE id = $1 AND (expires_at IS NULL OR expires_at > $2)'
     yield [shorten, rotates.id, rotates.until]
   }
-  const { name, scopes, part, expiresAt } = replaced ?? token
-  yield* createToken({ ...token, name, scopes, part, expiresAt }, hash, 'ON CONFLICT (id) DO NOTHING')
-  return (yield* tokenWith(token.id)) ?? token
+  const { name, scopes, part, expiresAt } = replaced ?? wanted
+  const made = { ...token, name, scopes, part, expiresAt }
+  yield* createToken(made, hash, 'ON CONFLICT (id) DO NOTHING')
+  return found((yield* tokenWith(token.id)) ?? made)
 }
+
+/** Whether the token in the store is active, and that of the same request. A rotation gave it the content of another. */
+const isRepeated = (stored: Token, wanted: Token, rotates: Rotation | undefined): boolean =>
+  stored.revokedAt === undefined &&
+  (rotates !== undefined ||
+    (stored.name === wanted.name &&
+      stored.scopes.join() === wanted.scopes.join() &&
+      JSON.stringify(stored.part) === JSON.stringify(wanted.part) &&
+      stored.expiresAt?.getTime() === wanted.expiresAt?.getTime()))
 
 function* removeEnded(now: number, count: number, skipLocked: string): Steps<void> {
   for (let left = count; left > 0; left -= MAX_REMOVED) {
