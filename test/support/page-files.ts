@@ -12,13 +12,15 @@ export async function choose(page: Page, name: string, buffer: Buffer): Promise<
   await page.getByLabel('Drop a spreadsheet here').setInputFiles({ name, mimeType: 'text/csv', buffer })
 }
 
-/** Drops a file on the page. */
-export const drop = (page: Page, name: string, text: string): Promise<void> =>
-  page.evaluate(`{
+/** Drops a file on the view of imports, once it is there. */
+export async function drop(page: Page, name: string, text: string): Promise<void> {
+  await page.locator('#file').waitFor({ state: 'attached' })
+  await page.evaluate(`{
     const moved = new DataTransfer()
     moved.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}, { type: 'text/csv' }))
     document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: moved, bubbles: true, cancelable: true }))
   }`)
+}
 
 export const empty = async (service: Service): Promise<void> => {
   for (const { id } of await service.plants()) await service.send('DELETE', `/plants/${id}`)
