@@ -297,8 +297,9 @@ export interface TokenStore {
 
   /**
    * Stores a new token within the bounds, atomically. It expires with its creator at the latest. A token that has this
-   * id already stays as it is, and is the result if it has the same content. If more tokens have ended than the store may list, it first removes those that ended first: the excess and
-   * a tenth of the bound, so that few calls remove any.
+   * id already stays as it is, and is the result if it has the same content. If more tokens have ended than the store
+   * may list, it first removes those that ended first: the excess and a tenth of the bound, so that few calls remove
+   * any.
    *
    * With `rotates` the new token has the name, the scopes, the part and the expiry of the token that it replaces, whose
    * own expiry changes in the same transaction.
